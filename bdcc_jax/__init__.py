@@ -1,0 +1,23 @@
+"""Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
+
+from .environment import show_versions
+from .graph import Graph
+from .io import FormatError, read, write
+from .options import Options
+from .result import Progress, Result, Round, Status
+from .solve import solve
+
+__all__ = [
+    "FormatError",
+    "Graph",
+    "Options",
+    "Progress",
+    "Result",
+    "Round",
+    "Status",
+    "read",
+    "show_versions",
+    "solve",
+    "write",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,7 @@
+"""``python -m bdcc_jax`` is ``bdcc-jax``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

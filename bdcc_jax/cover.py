@@ -1,0 +1,118 @@
+"""The roots of the Benders subproblems: a vertex cover S of E-, and who serves which edge."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+
+from .graph import BoolArray, Graph, IntArray
+from .options import CoverMethod
+
+
+@dataclass(frozen=True, eq=False)
+class Cover:
+    """The subproblems: root s serves ``edges[starts[s] : starts[s + 1]]``, its share E-_s.
+
+    Attributes
+    ----------
+    roots : ndarray of int, shape (S,)
+        The nodes v_s; each serves at least one edge.
+    starts : ndarray of int, shape (S + 1,)
+        Slices of the two arrays below.
+    edges : ndarray of int
+        Ids of negative edges, each exactly once.
+    far_ends : ndarray of int
+        The end of each of these edges that is not the root.
+    """
+
+    roots: IntArray
+    starts: IntArray
+    edges: IntArray
+    far_ends: IntArray
+
+    def __len__(self) -> int:
+        return len(self.roots)
+
+
+def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = 10.0) -> Cover:
+    """Choose the roots and assign every negative edge to one of its ends among them.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    method : {'greedy', 'exact'}
+        'exact' solves the minimum vertex cover ILP with HiGHS, starting from the greedy one.
+    time_limit : float
+        Seconds for 'exact'; the best cover found by then is used.
+
+    Examples
+    --------
+    >>> star = Graph.from_edges([0, 0, 0], [1, 2, 3], [-1.0, -1.0, -1.0])
+    >>> vertex_cover(star, "exact").roots.tolist()
+    [0]
+    """
+    chosen = _greedy(graph)
+    if method == "exact" and graph.negative.any():
+        chosen = _minimum(graph, chosen, time_limit)
+    return _assign(graph, chosen)
+
+
+def _greedy(graph: Graph) -> BoolArray:
+    """Take the node with the most uncovered edges until every edge is covered."""
+    neighbours: list[list[int]] = [[] for _ in range(graph.n)]
+    for u, v in graph.edges[graph.negative].tolist():
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    degree = [len(adjacent) for adjacent in neighbours]
+    heap = [(-d, v) for v, d in enumerate(degree) if d]
+    heapq.heapify(heap)
+    chosen = np.zeros(graph.n, dtype=bool)
+    while heap:
+        d, v = heapq.heappop(heap)
+        if chosen[v] or degree[v] == 0:
+            continue
+        if -d != degree[v]:  # stale: its degree has dropped since it was pushed
+            heapq.heappush(heap, (-degree[v], v))
+            continue
+        chosen[v] = True
+        for u in neighbours[v]:
+            degree[u] -= 1
+    return chosen
+
+
+def _minimum(graph: Graph, start: BoolArray, time_limit: float) -> BoolArray:
+    """Minimise ``sum_v y_v`` subject to ``y_u + y_v >= 1`` on E-, y binary."""
+    edges = graph.edges[graph.negative].astype(np.int32)
+    k, n = len(edges), graph.n
+    highs = highspy.Highs()
+    highs.silent()
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("time_limit", float(time_limit))
+    highs.addVars(n, np.zeros(n), np.ones(n))
+    columns = np.arange(n, dtype=np.int32)
+    highs.changeColsCost(n, columns, np.ones(n))
+    highs.changeColsIntegrality(n, columns, np.full(n, highspy.HighsVarType.kInteger))
+    starts = np.arange(0, 2 * k, 2, dtype=np.int32)
+    upper = np.full(k, highspy.kHighsInf)
+    highs.addRows(k, np.ones(k), upper, 2 * k, starts, edges.ravel(), np.ones(2 * k))
+    highs.setSolution(n, columns, start.astype(np.float64))
+    highs.run()
+    found = np.array(highs.getSolution().col_value) > 0.5
+    covers = len(found) == n and bool((found[edges[:, 0]] | found[edges[:, 1]]).all())
+    return found if covers and found.sum() < start.sum() else start
+
+
+def _assign(graph: Graph, chosen: BoolArray) -> Cover:
+    """Give an edge with two ends in S to the busier one: fewer, larger subproblems."""
+    ids = np.flatnonzero(graph.negative)
+    u, v = graph.edges[ids].T
+    degree = np.bincount(np.concatenate([u, v]), minlength=graph.n)
+    take_u = chosen[u] & (~chosen[v] | (degree[u] >= degree[v]))
+    root, far = np.where(take_u, u, v), np.where(take_u, v, u)
+    order = np.argsort(root, kind="stable")
+    roots, starts = np.unique(root[order], return_index=True)
+    return Cover(roots, np.append(starts, len(ids)), ids[order], far[order])

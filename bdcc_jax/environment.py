@@ -1,0 +1,57 @@
+"""What this runs on, for bug reports."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import jax
+
+PACKAGES = (
+    "bdcc-jax",
+    "highspy",
+    "jax",
+    "jaxlib",
+    "numba",
+    "numpy",
+    "scipy",
+    "scikit-image",
+    "networkx",
+    "pandas",
+)
+
+
+def package_version(package: str = "bdcc-jax") -> str:
+    """Return the version of an installed package, or say that it is not installed.
+
+    Examples
+    --------
+    >>> package_version("no-such-package")
+    'not installed'
+    """
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def environment() -> dict[str, str]:
+    """Return the versions and devices that matter, by name.
+
+    Examples
+    --------
+    >>> environment()["python"] == platform.python_version()
+    True
+    """
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        **{package: package_version(package) for package in PACKAGES},
+        "JAX devices": ", ".join(str(device) for device in jax.devices()),
+    }
+
+
+def show_versions() -> None:
+    """Print :func:`environment`; please paste it into bug reports."""
+    for name, value in environment().items():
+        print(f"{name:<13} {value}")

@@ -1,0 +1,378 @@
+"""The instance: an immutable graph with signed edge weights, validated once at the door."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+
+if TYPE_CHECKING:  # optional at run time
+    import networkx as nx
+    import pandas as pd
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+MAX_NODES = 2**31 - 1
+"""Ids at or past this are surely keys, not positions; pass them as names instead."""
+
+SYMMETRY_TOLERANCE = 1e-10
+"""Relative to the largest entry: rounding noise of a computed matrix is no asymmetry."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Graph:
+    """A correlation clustering instance.
+
+    ``w > 0`` is attractive: cutting the edge costs ``w``. ``w < 0`` is repulsive: keeping its ends
+    together costs ``|w|``. Edges are stored once as ``u < v`` in lexicographic order. Parallel and
+    reversed edges are summed, edges whose weight is (or sums to) zero are dropped, self-loops are
+    dropped with a warning because no clustering can cut them, isolated nodes are kept.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes; ids are ``0 .. n - 1``.
+    edges : array_like, shape (m, 2)
+        Node ids.
+    weights : array_like, shape (m,)
+        Finite real weights.
+    names : sequence of hashable, optional
+        One name a node, if the nodes are called something else than their ids.
+
+    Examples
+    --------
+    >>> graph = Graph(3, [(0, 1), (2, 1), (0, 2)], [1.0, 2.0, -1.5])
+    >>> graph.m, graph.edges.tolist(), graph.weights.tolist()
+    (3, [[0, 1], [0, 2], [1, 2]], [1.0, -1.5, 2.0])
+    >>> graph.objective([0, 0, 0]), graph.disagreement([0, 0, 0])
+    (0.0, 1.5)
+    """
+
+    n: int
+    edges: IntArray
+    weights: FloatArray
+    names: tuple[Hashable, ...] | None
+
+    def __init__(
+        self,
+        n: int,
+        edges: ArrayLike,
+        weights: ArrayLike,
+        names: Sequence[Hashable] | None = None,
+    ) -> None:
+        pairs = np.asarray(edges)
+        if pairs.size == 0:
+            pairs = np.empty((0, 2), dtype=np.int64)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(f"edges must have shape (m, 2), not {pairs.shape}")
+        n = _node_count(n)
+        u, v = _node_ids(pairs[:, 0], "edges"), _node_ids(pairs[:, 1], "edges")
+        w = _finite_weights(weights, len(u))
+        if len(u) and (largest := int(max(u.max(), v.max()))) >= n:
+            raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
+        for field, value in zip(("edges", "weights"), _canonical(n, u, v, w), strict=True):
+            value.flags.writeable = False
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "n", n)
+        object.__setattr__(self, "names", _node_names(names, n))
+
+    @classmethod
+    def from_edges(
+        cls,
+        u: ArrayLike,
+        v: ArrayLike,
+        w: ArrayLike,
+        n: int | None = None,
+    ) -> Graph:
+        """Build a graph from the two ends and the weight of every edge.
+
+        Parameters
+        ----------
+        u, v : array_like of int, shape (m,)
+            Node ids, 0-based; they need not be contiguous.
+        w : array_like of float, shape (m,)
+            Weights.
+        n : int, optional
+            Number of nodes; the largest id plus one if not given.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1, 1], [1, 2, 0], [1.0, -2.0, 0.5]).weights.tolist()
+        [1.5, -2.0]
+        """
+        u, v = _node_ids(u, "u"), _node_ids(v, "v")
+        if len(u) != len(v):
+            raise ValueError(f"u and v must have the same length, not {len(u)} and {len(v)}")
+        if n is None:
+            if len(u) == 0:
+                raise ValueError("the graph is empty: give at least one edge, or n")
+            n = int(max(u.max(), v.max())) + 1
+        return cls(n, np.column_stack([u, v]), w)
+
+    @classmethod
+    def from_networkx(cls, G: nx.Graph, weight: str = "weight") -> Graph:
+        """Build a graph from a networkx graph; both directions of a directed one are summed.
+
+        Parameters
+        ----------
+        G : networkx.Graph
+            Any of networkx's four graph classes.
+        weight : str
+            The edge attribute that holds the weight. Every edge must have it.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> G = nx.Graph()
+        >>> G.add_edge("a", "b", weight=2.0)
+        >>> Graph.from_networkx(G).names
+        ('a', 'b')
+        """
+        names = list(G.nodes)
+        index = {name: i for i, name in enumerate(names)}
+        rows = list(G.edges(data=weight, default=None))
+        for a, b, value in rows:
+            if value is None:
+                raise ValueError(f"edge ({a!r}, {b!r}) has no attribute {weight!r}")
+        pairs = [(index[a], index[b]) for a, b, _ in rows]
+        return cls(len(names), pairs, [value for *_, value in rows], _unless_range(names))
+
+    @classmethod
+    def from_scipy(cls, A: Any) -> Graph:
+        """Build a graph from a symmetric sparse matrix of signed weights.
+
+        Parameters
+        ----------
+        A : scipy sparse array or matrix, shape (n, n)
+            Stored entries are edges; the diagonal holds self-loops.
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> Graph.from_scipy(sp.csr_array([[0, 1.0], [1.0, 0]])).m
+        1
+        """
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(f"the matrix must be square, not of shape {A.shape}")
+        A = sp.csr_array(A)
+        _finite_weights(A.data, A.nnz)
+        A = A.astype(np.float64)
+        difference = sp.coo_array(A - A.T)
+        scale = np.abs(A.data).max(initial=0.0)
+        bad = np.abs(difference.data) > SYMMETRY_TOLERANCE * scale
+        if bad.any():
+            i, j = (int(c[bad][0]) for c in difference.coords)
+            raise ValueError(
+                f"the matrix must be symmetric: entry ({i}, {j}) is {A[i, j]} "
+                f"but ({j}, {i}) is {A[j, i]}"
+            )
+        upper = sp.coo_array(sp.triu((A + A.T) / 2))
+        return cls(A.shape[0], np.column_stack(upper.coords), upper.data)
+
+    @classmethod
+    def from_dense(cls, W: ArrayLike) -> Graph:
+        """Build a graph from a symmetric dense matrix of signed weights; zero means no edge.
+
+        Parameters
+        ----------
+        W : array_like, shape (n, n)
+            The weights; the diagonal holds self-loops.
+
+        Examples
+        --------
+        >>> Graph.from_dense([[0, 1, -1], [1, 0, 0], [-1, 0, 0]]).edges.tolist()
+        [[0, 1], [0, 2]]
+        """
+        W = np.asarray(W)
+        if W.ndim != 2 or W.shape[0] != W.shape[1]:
+            raise ValueError(f"the matrix must be square, not of shape {W.shape}")
+        _finite_weights(W.ravel(), W.size)
+        return cls.from_scipy(sp.csr_array(W.astype(np.float64)))
+
+    @classmethod
+    def from_pandas(
+        cls,
+        df: pd.DataFrame,
+        source: str = "source",
+        target: str = "target",
+        weight: str = "weight",
+    ) -> Graph:
+        """Build a graph from a table with one edge a row; the two node columns hold names.
+
+        Parameters
+        ----------
+        df : pandas.DataFrame
+            The table.
+        source, target, weight : str
+            Its columns. Node names may be of any hashable kind; nodes are sorted by name.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "w": [1.0, -1.0]})
+        >>> Graph.from_pandas(df, "a", "b", "w").names
+        ('x', 'y', 'z')
+        """
+        import pandas as pd
+
+        for column in (source, target, weight):
+            if column not in df.columns:
+                raise ValueError(f"the table has no column {column!r}; it has {list(df.columns)}")
+        ends = pd.concat([df[source], df[target]], ignore_index=True)
+        if ends.isna().any():
+            row = int(np.flatnonzero(ends.isna())[0]) % len(df)
+            raise ValueError(f"row {row} of the table has no node name")
+        codes, names = pd.factorize(ends, sort=True)
+        pairs = codes.reshape(2, -1).T
+        return cls(len(names), pairs, df[weight].to_numpy(), _unless_range(names.tolist()))
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph(n={self.n}, m={self.m}, "
+            f"positive={int(self.positive.sum())}, negative={int(self.negative.sum())})"
+        )
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return len(self.weights)
+
+    @cached_property
+    def positive(self) -> BoolArray:
+        """Which edges are in E+ (attractive)."""
+        return self.weights > 0
+
+    @cached_property
+    def negative(self) -> BoolArray:
+        """Which edges are in E- (repulsive)."""
+        return self.weights < 0
+
+    @cached_property
+    def negative_sum(self) -> float:
+        """Sum of the negative weights: the value of cutting all of E- and nothing else."""
+        return fsum(self.weights[self.negative])
+
+    def cut(self, labels: ArrayLike) -> BoolArray:
+        """Which edges (in the order of ``edges``) join two different clusters."""
+        labels = np.asarray(labels)
+        if labels.shape != (self.n,):
+            raise ValueError(f"labels must have shape ({self.n},), not {labels.shape}")
+        return labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
+
+    def objective(self, labels: ArrayLike) -> float:
+        """Sum of the weights of the cut edges: what a clustering costs."""
+        return fsum(self.weights[self.cut(labels)])
+
+    def disagreement(self, labels: ArrayLike) -> float:
+        """The paper's CC_1 value: attractive weight cut plus repulsive weight kept."""
+        wrong = self.cut(labels) == self.positive
+        return fsum(np.abs(self.weights[wrong]))
+
+    def components(self, kept: BoolArray) -> IntArray:
+        """Label the nodes by the components of the edges in ``kept``, by first appearance."""
+        u, v = self.edges[kept].T
+        adjacency = sp.coo_array((np.ones(len(u), dtype=bool), (u, v)), shape=(self.n, self.n))
+        return canonical_labels(connected_components(adjacency, directed=False)[1])
+
+
+def canonical_labels(labels: ArrayLike) -> IntArray:
+    """Renumber labels 0, 1, ... in the order of their first appearance.
+
+    Examples
+    --------
+    >>> canonical_labels([7, 7, 2, 7, 5]).tolist()
+    [0, 0, 1, 0, 2]
+    """
+    _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def _canonical(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:
+    loops = u == v
+    if loops.any():
+        warnings.warn(
+            f"{int(loops.sum())} self-loop(s) dropped (the first at node {u[loops][0]}): "
+            "no clustering can cut them",
+            stacklevel=3,
+        )
+        u, v, w = u[~loops], v[~loops], w[~loops]
+    keys, inverse = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
+    summed = np.bincount(inverse, w, len(keys)) if len(keys) else np.empty(0)
+    if not np.isfinite(np.abs(summed).sum()):
+        raise ValueError("the weights add up to more than a float64 can hold; scale them down")
+    kept = summed != 0
+    keys = keys[kept]
+    return np.column_stack([keys // n, keys % n]), summed[kept]
+
+
+def _node_count(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise ValueError(f"n must be an integer, not {n!r}")
+    if n < 1:
+        raise ValueError(f"n must be at least 1 (a graph needs a node), not {n}")
+    if n > MAX_NODES:
+        raise ValueError(f"n must be at most {MAX_NODES}, not {n}; pass large keys as node names")
+    return int(n)
+
+
+def _node_ids(ids: ArrayLike, what: str) -> IntArray:
+    array = np.asarray(ids)
+    if array.ndim != 1:
+        raise ValueError(f"{what} must be one-dimensional, not of shape {array.shape}")
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"node ids in {what} must be integers, not {array.flat[0]!r}")
+    whole = np.isfinite(array) & (array == np.floor(array))
+    if not whole.all():
+        at = int(np.flatnonzero(~whole)[0])
+        raise ValueError(f"node ids must be integers: {what}[{at}] is {array[at]}")
+    for bad, reason in ((array < 0, "at least 0"), (array >= MAX_NODES, f"below {MAX_NODES}")):
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            raise ValueError(f"node ids must be {reason}: {what}[{at}] is {array[at]}")
+    return array.astype(np.int64)
+
+
+def _finite_weights(weights: ArrayLike, m: int) -> FloatArray:
+    array = np.asarray(weights)
+    if array.size == 0:
+        array = np.empty(0)
+    if array.shape != (m,):
+        raise ValueError(f"weights must have shape ({m},), one an edge, not {array.shape}")
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"weights must be real numbers, not {array.flat[0]!r}")
+    bad = ~np.isfinite(array)
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"weights must be finite: entry {at} is {array[at]}")
+    return array.astype(np.float64)
+
+
+def _node_names(names: Iterable[Hashable] | None, n: int) -> tuple[Hashable, ...] | None:
+    if names is None:
+        return None
+    names = tuple(names)
+    if len(names) != n:
+        raise ValueError(f"names must have one entry a node ({n}), not {len(names)}")
+    if len(set(names)) != n:
+        seen: set[Hashable] = set()
+        twice = next(name for name in names if name in seen or seen.add(name))
+        raise ValueError(f"names must be different: {twice!r} appears twice")
+    return names
+
+
+def _unless_range(names: list[Hashable]) -> list[Hashable] | None:
+    return None if names == list(range(len(names))) else names

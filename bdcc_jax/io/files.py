@@ -1,0 +1,50 @@
+"""Bytes in and out of files: gzip both ways, and writing that is all or nothing."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+import zlib
+from pathlib import Path
+
+from .errors import FormatError
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's content, decompressed if it starts like a gzip file."""
+    data = path.read_bytes()
+    if not data.startswith(GZIP_MAGIC):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(f"{path}: truncated or corrupt gzip file ({error})") from error
+
+
+def check_target(path: Path, *, force: bool) -> None:
+    """Refuse a place that cannot be written to, so that no work is lost for it later."""
+    if path.exists():
+        if not path.is_file():
+            raise FileExistsError(f"{path} exists and is not a regular file")
+        if not force:
+            raise FileExistsError(f"{path} exists; choose another name, or force to overwrite it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path}: the folder {path.parent} is not writable")
+
+
+def write_bytes(path: Path, data: bytes, *, force: bool) -> None:
+    """Write a file that is either complete or absent, gzipped if its name ends in ``.gz``."""
+    check_target(path, force=force)
+    if path.suffix == ".gz":
+        data = gzip.compress(data, mtime=0)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,121 @@
+"""The package's own lossless format: a numpy ``.npz`` archive.
+
+Its arrays: ``format`` (the text ``bdcc_jax.Graph 1``), ``n``, ``edges`` (m, 2), ``weights`` (m,),
+and ``names`` (one JSON list as text) if the nodes have names. ``numpy.load`` reads it as it is;
+nothing in it is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+import zlib
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from ..graph import Graph
+from .errors import FormatError
+
+MAGIC = b"PK\x03\x04"
+FORMAT = "bdcc_jax.Graph 1"
+
+MAX_EXPANSION = 1032
+"""What DEFLATE can make of one byte at most; an archive that declares more lies."""
+
+
+def recognises(data: bytes) -> bool:
+    """Whether this is a zip archive."""
+    return data.startswith(MAGIC)
+
+
+def decode(data: bytes, name: str) -> Graph:
+    """Read a graph from the content of a file; ``name`` is for error messages."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {entry.filename: entry for entry in archive.infolist()}
+            arrays = {
+                key: _array(archive, members[f"{key}.npy"], name)
+                for key in ("format", "n", "edges", "weights", "names")
+                if f"{key}.npy" in members
+            }
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise FormatError(f"{name}: truncated or corrupt npz archive ({error})") from error
+    for key in ("format", "n", "edges", "weights"):
+        if key not in arrays:
+            raise FormatError(f"{name}: expected an array {key!r}; the archive has {[*members]}")
+    if str(arrays["format"]) != FORMAT:
+        raise FormatError(f"{name}: expected format {FORMAT!r}, not {str(arrays['format'])[:40]!r}")
+    try:
+        return Graph(
+            arrays["n"].item(),
+            arrays["edges"],
+            arrays["weights"],
+            _names(arrays["names"]) if "names" in arrays else None,
+        )
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"{name}: {error}") from error
+
+
+def encode(graph: Graph) -> bytes:
+    """Write a graph without any loss; names must be something that JSON can hold."""
+    arrays: dict[str, Any] = {
+        "format": FORMAT,
+        "n": graph.n,
+        "edges": graph.edges,
+        "weights": graph.weights,
+    }
+    if graph.names is not None:
+        arrays["names"] = json.dumps([_plain(i, name) for i, name in enumerate(graph.names)])
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:
+    """Read one array, after its declared size was found to be what the archive really holds."""
+    what = f"{name}: array {member.filename.removesuffix('.npy')!r}"
+    if member.file_size > MAX_EXPANSION * member.compress_size + 64:
+        raise FormatError(f"{what} declares {member.file_size} bytes, more than the archive holds")
+    stream = io.BytesIO(archive.read(member))
+    try:
+        version = np.lib.format.read_magic(stream)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, _, dtype = read_header(stream)
+    except (ValueError, KeyError) as error:
+        raise FormatError(f"{what} is not a numpy array ({error})") from error
+    declared, held = math.prod(shape) * dtype.itemsize, member.file_size - stream.tell()
+    if dtype.hasobject or declared != held:
+        raise FormatError(f"{what} declares {shape} of {dtype}, but holds {held} bytes")
+    stream.seek(0)
+    array: np.ndarray = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
+
+
+def _names(text: np.ndarray) -> list[Hashable]:
+    try:
+        names = json.loads(str(text))
+    except ValueError as error:
+        raise ValueError(f"'names' must be a JSON list ({error})") from error
+    if not isinstance(names, list):
+        raise ValueError(f"'names' must be a JSON list, not {type(names).__name__}")
+    return names
+
+
+def _plain(node: int, name: Hashable) -> str | float | None:
+    value = name.item() if isinstance(name, np.generic) else name
+    # An infinity or NaN has no JSON form, and a tuple would come back as a list.
+    if isinstance(value, str | int) or value is None:
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise ValueError(
+        f"node {node} is named {name!r}: .npz holds names that are text, finite numbers, "
+        "booleans or None"
+    )

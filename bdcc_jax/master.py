@@ -1,0 +1,171 @@
+"""The master problem CC_3 in HiGHS: one model that lives through the whole solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import highspy
+import numpy as np
+
+from .clock import Clock, TimeLimitReached
+from .graph import FloatArray
+from .rows import Rows
+
+_STATUS = highspy.HighsModelStatus
+_OUT_OF_TIME = (_STATUS.kTimeLimit, _STATUS.kInterrupt)
+
+
+class MasterFailed(RuntimeError):
+    """HiGHS gave up on the master, twice."""
+
+
+@dataclass(frozen=True, eq=False)
+class MasterSolution:
+    """A minimiser of the current master and a lower bound on the objective of every clustering."""
+
+    x: FloatArray
+    lower_bound: float
+
+
+class Master:
+    """Minimise ``w . x`` over ``0 <= x <= 1`` and the rows added so far.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (m,)
+        The objective.
+    gap : float
+        Relative gap at which the ILP may stop.
+    absolute_gap : float
+        The same, absolute.
+    """
+
+    def __init__(self, weights: FloatArray, *, gap: float = 0.0, absolute_gap: float = 0.0) -> None:
+        self._weights = weights
+        # HiGHS' tolerances are absolute: bring the mean |w| to about 1. A power of two is exact.
+        self._scale = 2.0 ** np.floor(np.log2(np.abs(weights).mean()))
+        self._rows = Rows.empty()
+        self._integral = False
+        self._highs = highs = highspy.Highs()
+        highs.silent()
+        highs.HandleUserInterrupt = True
+        m = len(weights)
+        self._columns = np.arange(m, dtype=np.int32)
+        highs.addVars(m, np.zeros(m), np.ones(m))
+        highs.changeColsCost(m, self._columns, weights / self._scale)
+        for option, value in {
+            "threads": 1,
+            "presolve": "off",  # the next round starts from this round's basis instead
+            "solver": "simplex",
+            "mip_rel_gap": min(gap, 1e300),
+            "mip_abs_gap": min(absolute_gap / self._scale, 1e300),
+        }.items():
+            highs.setOptionValue(option, value)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows added so far."""
+        return len(self._rows)
+
+    @property
+    def integral(self) -> bool:
+        """Whether integrality is enforced."""
+        return self._integral
+
+    def add(self, rows: Rows) -> None:
+        """Add rows that are valid for every clustering."""
+        k = len(rows)
+        if k == 0:
+            return
+        self._rows = Rows.concatenate([self._rows, rows])
+        self._highs.addRows(
+            k,
+            np.full(k, -highspy.kHighsInf),
+            np.zeros(k),
+            len(rows.indices),
+            rows.starts[:-1].astype(np.int32),
+            rows.indices,
+            rows.values,
+        )
+
+    def enforce_integrality(self) -> None:
+        """From here on ``solve`` returns integral solutions."""
+        self._integral = True
+        kinds = np.full(len(self._columns), highspy.HighsVarType.kInteger)
+        self._highs.changeColsIntegrality(len(kinds), self._columns, kinds)
+        self._highs.setOptionValue("presolve", "choose")
+        self._highs.setOptionValue("solver", "choose")
+
+    def solve(self, clock: Clock, incumbent: FloatArray) -> MasterSolution:
+        """Solve the LP, or the ILP once integrality is enforced.
+
+        ``incumbent`` is the cut of the best clustering, from which the ILP starts. Raises
+        TimeLimitReached when the clock runs out first, with the bound proven until then in
+        ``proven_bound``.
+        """
+        if self._integral:
+            self._highs.setSolution(len(incumbent), self._columns, incumbent)
+        status = self._run(clock)
+        if status != _STATUS.kOptimal and status not in _OUT_OF_TIME:
+            self._highs.clearSolver()
+            status = self._run(clock)
+        self.proven_bound = self._lower_bound()
+        if status in _OUT_OF_TIME:
+            raise TimeLimitReached
+        if status != _STATUS.kOptimal:
+            raise MasterFailed(self._highs.modelStatusToString(status))
+        x = np.clip(self._highs.getSolution().col_value, 0.0, 1.0)
+        # Integral up to HiGHS' tolerance: exactly integral, so that detection is exact too.
+        return MasterSolution(np.round(x) if self._integral else x, self.proven_bound)
+
+    proven_bound: float = -np.inf
+    """Lower bound that the last call of ``solve`` proved, finished or not."""
+
+    def _run(self, clock: Clock) -> highspy.HighsModelStatus:
+        """Run HiGHS in a thread, so that Ctrl-C gets through at any moment."""
+        highs = self._highs
+        if clock.remaining == 0:
+            return _STATUS.kTimeLimit
+        highs.setOptionValue("time_limit", clock.remaining)
+        highs.startSolve()
+        try:
+            while not highs.wait(0.1)[0]:
+                pass
+        except KeyboardInterrupt:
+            highs.cancelSolve()
+            while not highs.wait(0.1)[0]:
+                pass
+            self.proven_bound = self._lower_bound()
+            raise
+        return highs.getModelStatus()
+
+    def _lower_bound(self) -> float:
+        if self._integral:
+            bound = float(self._highs.getInfo().mip_dual_bound)
+            return bound * self._scale if np.isfinite(bound) else -np.inf
+        solution = self._highs.getSolution()
+        if not solution.dual_valid:
+            return -np.inf
+        # Rows read omega x <= 0, so HiGHS' duals are at most 0 but for its tolerance.
+        multipliers = np.maximum(0.0, -np.array(solution.row_dual)) * self._scale
+        return lagrangian_bound(self._weights, self._rows, multipliers)
+
+
+def lagrangian_bound(weights: FloatArray, rows: Rows, multipliers: FloatArray) -> float:
+    """Lower bound on the objective that holds for any multipliers ``y >= 0`` and any rounding.
+
+    Every clustering satisfies ``omega_i x <= 0``, hence::
+
+        w x  >=  w x + sum_i y_i omega_i x  =  r x  >=  sum_e min(0, r_e),   r = w + omega^T y.
+
+    ``r_e`` is a floating-point sum of k_e + 1 terms; it is lowered by the classic error bound
+    ``(k_e + 2) eps`` times the sum of their magnitudes, so the bound holds in exact arithmetic.
+    """
+    m = len(weights)
+    magnitudes = Rows(rows.starts, rows.indices, np.abs(rows.values))
+    terms = np.bincount(rows.indices, minlength=m)
+    error = (terms + 2) * np.finfo(float).eps
+    error *= np.abs(weights) + magnitudes.combine(multipliers, m)
+    reduced = weights + rows.combine(multipliers, m) - error
+    return float(np.nextafter(fsum(reduced[reduced < 0]), -np.inf))

@@ -1,0 +1,123 @@
+"""How to solve: one frozen, validated object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+Engine = Literal["reference"]
+RowKind = Literal["split", "aggregated"]
+Direction = Literal["random", "inverse_weight"]
+CoverMethod = Literal["greedy", "exact"]
+Rounding = Literal["parallel", "serial"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What the method does; when it stops is said in :func:`bdcc_jax.solve` itself.
+
+    Parameters
+    ----------
+    engine : {'reference'}
+        Who solves the Benders subproblems. 'reference': HiGHS, exactly, one root after another.
+    rows : {'split', 'aggregated'}
+        'aggregated' adds one Benders row a subproblem solution, as the paper does; 'split' adds
+        the violated cycle inequalities that this row is the sum of, which are stronger together.
+    tau : float in (0, 1), optional
+        Add a Magnanti-Wong row for every violated root, with at least this share of the optimal
+        violation. None: no Magnanti-Wong rows.
+    direction : {'random', 'inverse_weight'}
+        The objective of the Magnanti-Wong problem: random, negative, of unit norm and fresh each
+        time, or ``-1 / (.0001 + |w|)``.
+    ball_size : int, optional
+        Subproblems see at most about this many nodes, the nearest to the root, plus one path to
+        every violated edge. None: all nodes that can matter.
+    cover : {'greedy', 'exact'}
+        How the roots, a vertex cover of the negative edges, are chosen.
+    cover_time_limit : float
+        Seconds for the exact cover; the best cover found by then is used.
+    rounding : tuple of {'parallel', 'serial'}
+        Where upper bounds come from in every round besides the threshold of Sec. 4.1: the minimum
+        cuts of Eq. (ezProcR), those of Algorithm 2, or both.
+    max_rounds : int, optional
+        Stop after this many rounds.
+    absolute_gap : float
+        Stop when the upper and the lower bound differ by at most this.
+
+    Examples
+    --------
+    >>> Options(rows="aggregated", tau=0.5).tau
+    0.5
+    >>> Options.paper(tau=None).rows
+    'aggregated'
+    """
+
+    engine: Engine = "reference"
+    rows: RowKind = "split"
+    tau: float | None = None
+    direction: Direction = "random"
+    ball_size: int | None = 64
+    cover: CoverMethod = "greedy"
+    cover_time_limit: float = 10.0
+    rounding: tuple[Rounding, ...] = ("serial",)
+    max_rounds: int | None = None
+    absolute_gap: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_choice("engine", self.engine, get_args(Engine))
+        _check_choice("rows", self.rows, get_args(RowKind))
+        _check_choice("direction", self.direction, get_args(Direction))
+        _check_choice("cover", self.cover, get_args(CoverMethod))
+        if isinstance(self.rounding, str) or not isinstance(self.rounding, tuple):
+            raise ValueError(f"rounding must be a tuple of names, not {self.rounding!r}")
+        for name in self.rounding:
+            _check_choice("rounding", name, get_args(Rounding))
+        if self.tau is not None and not 0 < _number("tau", self.tau) < 1:
+            raise ValueError(f"tau must lie strictly between 0 and 1, or be None, not {self.tau}")
+        _check_count("ball_size", self.ball_size, at_least=2)
+        _check_count("max_rounds", self.max_rounds, at_least=1)
+        check_amount("cover_time_limit", self.cover_time_limit)
+        check_amount("absolute_gap", self.absolute_gap)
+
+    @classmethod
+    def paper(cls, tau: float | None = 0.5, **changes: Any) -> Options:
+        """The paper to the letter.
+
+        Aggregated rows over everything that can matter, one Magnanti-Wong row a violated root and
+        round (``tau=None``: none), and an exact minimum vertex cover.
+        """
+        as_published: dict[str, Any] = {
+            "rows": "aggregated",
+            "tau": tau,
+            "direction": "random",
+            "ball_size": None,
+            "cover": "exact",
+        }
+        unknown = set(changes) - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"unknown option {sorted(unknown)[0]!r}")
+        return cls(**(as_published | changes))
+
+
+def check_amount(name: str, value: Any) -> None:
+    """Refuse anything but a finite or infinite number that is at least 0."""
+    if not _number(name, value) >= 0:
+        raise ValueError(f"{name} must be at least 0, not {value}")
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    return float(value)
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def _check_count(name: str, value: Any, *, at_least: int) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise ValueError(f"{name} must be None or an integer >= {at_least}, not {value!r}")

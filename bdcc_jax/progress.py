@@ -1,0 +1,79 @@
+"""A table of the rounds while a solve runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+from .result import Progress, Round, relative_gap
+
+COLUMNS = (
+    f"  {'round':>6} {'phase':<5} {'seconds':>9} {'lower bound':>15} {'upper bound':>15} "
+    f"{'gap %':>9} {'rows':>8} {'violated':>8}"
+)
+LINES_PER_HEADER = 30
+
+
+class ProgressPrinter:
+    """A callback for :func:`bdcc_jax.solve` that prints one line a round, but not too many.
+
+    The first round and every new best clustering (marked ``*``) are always shown, other rounds at
+    most every ``interval`` seconds. :meth:`close` shows the last round if it was left out, and
+    makes the printer ready for another solve.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Where to print; standard error by default.
+    interval : float
+        Seconds of solving between two lines.
+
+    Examples
+    --------
+    >>> import bdcc_jax
+    >>> printer = ProgressPrinter()
+    >>> result = bdcc_jax.solve([[0, 1], [1, 0]], callback=printer)
+    >>> printer.close()
+    """
+
+    def __init__(self, stream: TextIO | None = None, interval: float = 0.5) -> None:
+        if not interval >= 0:
+            raise ValueError(f"interval must be at least 0 seconds, not {interval}")
+        self._stream = stream
+        self._interval = interval
+        self._next = float("-inf")
+        self._lines = 0
+        self._left_out: Round | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Show a round, or remember it for :meth:`close`."""
+        due = progress.round.seconds >= self._next
+        if progress.improved or due:
+            self._show(progress.round, improved=progress.improved)
+        else:
+            self._left_out = progress.round
+
+    def close(self) -> None:
+        """Show the last round if it was left out, and start anew."""
+        if self._left_out is not None:
+            self._show(self._left_out, improved=False)
+        self._next, self._lines, self._left_out = float("-inf"), 0, None
+
+    def _show(self, record: Round, *, improved: bool) -> None:
+        # Looked up late: standard error may have been redirected since.
+        stream = self._stream or sys.stderr
+        if self._lines % LINES_PER_HEADER == 0:
+            print(COLUMNS, file=stream)
+        print(_line(record, improved=improved), file=stream, flush=True)
+        self._lines += 1
+        self._next = record.seconds + self._interval
+        self._left_out = None
+
+
+def _line(record: Round, *, improved: bool) -> str:
+    percent = 100 * relative_gap(record.upper_bound, record.lower_bound)
+    return (
+        f"{'*' if improved else ' '} {record.number:>6} {record.phase:<5} {record.seconds:>9.2f} "
+        f"{record.lower_bound:>15.8g} {record.upper_bound:>15.8g} {percent:>9.3g} "
+        f"{record.rows:>8} {record.violated_roots:>8}"
+    )

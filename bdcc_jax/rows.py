@@ -1,0 +1,73 @@
+"""Rows of the master: sparse inequalities ``sum_e omega_e x_e <= 0``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .graph import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in compressed form: row i is ``values[k] * x[indices[k]]`` over its slice of k.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (rows + 1,)
+        Row i is the slice ``starts[i] : starts[i + 1]``.
+    indices : ndarray of int32
+        Edges.
+    values : ndarray of float64
+        The paper's omega: at most 0 on E+, at least 0 on E-.
+    """
+
+    starts: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @staticmethod
+    def empty() -> Rows:
+        """No rows at all."""
+        return Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
+
+    @staticmethod
+    def concatenate(parts: Iterable[Rows]) -> Rows:
+        """All rows of several sets, in order."""
+        parts = [Rows.empty(), *parts]
+        offsets = np.cumsum([0] + [part.starts[-1] for part in parts[:-1]])
+        starts = [part.starts[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
+        return Rows(
+            np.concatenate([np.zeros(1, np.int64), *starts]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate([part.values for part in parts]),
+        )
+
+    @staticmethod
+    def from_cycles(cycles: list[NDArray[np.int64]]) -> Rows:
+        """Cycle inequalities ``x_first <= sum of the others``; the first edge is the one in E-."""
+        lengths = np.array([len(cycle) for cycle in cycles], dtype=np.int64)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        indices = np.concatenate([np.empty(0, np.int64), *cycles]).astype(np.int32)
+        values = np.full(len(indices), -1.0)
+        values[starts[:-1]] = 1.0
+        return Rows(starts, indices, values)
+
+    def activity(self, x: FloatArray) -> FloatArray:
+        """``sum_e omega_e x_e`` of every row: positive where x violates it."""
+        return np.bincount(self.row_of_entry(), self.values * x[self.indices], len(self))
+
+    def combine(self, multipliers: FloatArray, m: int) -> FloatArray:
+        """Sum of the rows, each times its multiplier, as a dense vector over the m edges."""
+        scaled = self.values * multipliers[self.row_of_entry()]
+        return np.bincount(self.indices, scaled, m)
+
+    def row_of_entry(self) -> NDArray[np.int64]:
+        """The row that each entry belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))

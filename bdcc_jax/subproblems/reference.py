@@ -1,0 +1,114 @@
+"""The dual subproblem (Eq. BendersSub) and its Magnanti-Wong variant (Sec. 5), solved by HiGHS.
+
+As a min-cost flow on the ball: lambda^-, lambda^+ and psi^+ are the flows along the two directions
+of the edges of E+, psi^-_v is the flow that enters at a target v::
+
+    max  sum_v x_sv psi^-_v - sum_e x_e (lambda^-_e + lambda^+_e)
+    s.t. flow out of v - flow into v - psi^-_v = 0   at every node but the root,
+         0 <= psi^-_v <= |w_sv|,   0 <= lambda^-_e, lambda^+_e <= w_e.
+
+The paper bounds ``lambda^- + lambda^+`` by ``w_e`` together; cancelling opposite flows (which
+:mod:`.paths` does) brings any solution of the above there at no loss. Likewise "=" for ">=".
+"""
+
+from __future__ import annotations
+
+import highspy
+import numpy as np
+
+from ..graph import FloatArray, Graph
+from ..options import Direction
+from .ball import Ball
+from .paths import Flow
+
+
+class SubproblemFailed(RuntimeError):
+    """HiGHS did not solve a subproblem; the caller falls back on the shortest cycles."""
+
+
+class ReferenceSolver:
+    """Solves one subproblem after another, exactly.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._highs = highspy.Highs()
+        self._highs.silent()
+        self._highs.setOptionValue("threads", 1)
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("solver", "simplex")
+
+    def solve(self, ball: Ball, x: FloatArray) -> Flow:
+        """A maximiser of the dual subproblem at x."""
+        n, m, k = len(ball.nodes), len(ball.edges), len(ball.targets)
+        # In units of the largest supply, and no edge wider than all supplies together: HiGHS'
+        # tolerances are absolute.
+        supply = np.abs(self._graph.weights[ball.target_edges])
+        unit = supply.max()
+        supply = supply / unit
+        capacity = np.minimum(self._graph.weights[ball.edges] / unit, supply.sum())
+
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = 2 * m + k, n - 1
+        lp.sense_ = highspy.ObjSense.kMaximize
+        lp.col_cost_ = self._activity(ball, x)
+        lp.col_lower_ = np.zeros(2 * m + k)
+        lp.col_upper_ = np.concatenate([capacity, capacity, supply])
+        lp.row_lower_ = lp.row_upper_ = np.zeros(n - 1)
+        # Column by column the node it leaves (+1), the node it enters (-1); the root has no row.
+        leaves = np.concatenate([ball.tail, ball.head, np.zeros(k, np.int64)])
+        enters = np.concatenate([ball.head, ball.tail, ball.targets])
+        rows = np.column_stack([leaves, enters]) - 1
+        values = np.tile([1.0, -1.0], (len(rows), 1))
+        present = rows >= 0
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
+        lp.a_matrix_.index_ = rows[present].astype(np.int32)
+        lp.a_matrix_.value_ = values[present]
+        self._highs.passModel(lp)
+        return self._run(m)
+
+    def solve_magnanti_wong(
+        self, ball: Ball, x: FloatArray, tau: float, penalty: FloatArray
+    ) -> Flow:
+        """The Magnanti-Wong variant of the subproblem that ``solve`` was just called with.
+
+        Minimises ``penalty . (flow)`` over the same flows subject to an activity of at least
+        ``tau`` times the optimum, which the last call has found.
+        """
+        m, columns = len(ball.edges), np.arange(2 * len(ball.edges) + len(ball.targets))
+        columns = columns.astype(np.int32)
+        activity = self._activity(ball, x)
+        optimum = self._highs.getInfo().objective_function_value
+        self._highs.addRow(tau * optimum, highspy.kHighsInf, len(columns), columns, activity)
+        cost = -np.concatenate([penalty[:m], penalty[:m], penalty[m:]])
+        self._highs.changeColsCost(len(columns), columns, cost)
+        return self._run(m)
+
+    @staticmethod
+    def _activity(ball: Ball, x: FloatArray) -> FloatArray:
+        return np.concatenate([-x[ball.edges], -x[ball.edges], x[ball.target_edges]])
+
+    def _run(self, m: int) -> Flow:
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SubproblemFailed(self._highs.modelStatusToString(status))
+        value = np.array(self._highs.getSolution().col_value)
+        return Flow(value[:m] - value[m : 2 * m], value[2 * m :])
+
+
+def magnanti_wong_penalty(
+    graph: Graph, ball: Ball, direction: Direction, rng: np.random.Generator
+) -> FloatArray:
+    """Minus the objective of the Magnanti-Wong problem: per edge of the ball, then per target."""
+    edges = np.concatenate([ball.edges, ball.target_edges])
+    if direction == "inverse_weight":
+        return 1.0 / (1e-4 + np.abs(graph.weights[edges]))
+    penalty = rng.random(len(edges))
+    return penalty / np.linalg.norm(penalty)

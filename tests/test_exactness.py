@@ -1,0 +1,108 @@
+"""The whole method against brute force and an independent MILP."""
+
+import numpy as np
+import pytest
+from oracles import all_cuts, brute_force, random_graph, triangle_milp
+
+from bdcc_jax import Graph, Options, Result, solve
+from bdcc_jax.master import Master
+
+VARIANTS = {
+    "default": Options(),
+    "paper": Options.paper(),
+    "paper, tau none": Options.paper(tau=None),
+    "paper, tau .01": Options.paper(tau=0.01),
+    "paper, tau .99": Options.paper(tau=0.99),
+    "inverse weight": Options.paper(direction="inverse_weight"),
+    "split and Magnanti-Wong": Options(tau=0.5),
+    "tiny balls, all roundings": Options(ball_size=2, rounding=("parallel", "serial")),
+    "threshold only": Options(rounding=()),
+}
+
+
+def check(graph: Graph, result: Result, optimum: float) -> None:
+    slack = 1e-9 * (1 + np.abs(graph.weights).sum())
+    assert result.status == "optimal"
+    assert result.objective == graph.objective(result.labels)
+    assert abs(result.objective - optimum) <= slack
+    assert result.lower_bound <= result.objective
+    for record in result.history:
+        assert record.lower_bound <= optimum + slack
+        assert record.upper_bound >= optimum - slack
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(
+    ("density", "kind"), [(1.0, "normal"), (1.0, "ties"), (0.5, "normal"), (0.3, "ties")]
+)
+def test_brute_force(variant, density, kind, monkeypatch):
+    """Equal objective, valid bounds, and every row valid for every partition, exactly."""
+    added = []
+    add = Master.add
+    monkeypatch.setattr(Master, "add", lambda self, rows: (added.append(rows), add(self, rows)))
+    rng = np.random.default_rng(round(10 * density) + len(kind))
+    n_rows = 0
+    for n in (3, 5, 6, 7, 8, 8, 9, 9):
+        graph = random_graph(rng, n, density, kind)
+        added.clear()
+        check(graph, solve(graph, options=VARIANTS[variant], seed=n), brute_force(graph))
+        cuts = all_cuts(graph)
+        for rows in added:
+            dense = np.zeros((len(rows), graph.m))
+            dense[rows.row_of_entry(), rows.indices] = rows.values
+            assert (dense @ cuts.T <= 0).all()
+            n_rows += len(rows)
+    assert n_rows > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_independent_milp(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 10 + seed, (1.0, 0.6)[seed % 2], ("normal", "ties")[seed // 3])
+    optimum = triangle_milp(graph)
+    check(graph, solve(graph), optimum)
+    check(graph, solve(graph, options=Options.paper()), optimum)
+
+
+@pytest.mark.parametrize(
+    ("graph", "labels"),
+    [
+        (Graph(1, [], []), [0]),
+        (Graph(4, [], []), [0, 1, 2, 3]),
+        (Graph.from_edges([0, 1], [1, 2], [1.0, 2.0]), [0, 0, 0]),
+        (Graph.from_edges([0, 1], [1, 2], [-1.0, -2.0]), [0, 1, 2]),
+        (Graph.from_edges([0, 2, 3], [1, 3, 4], [1.0, -1.0, 2.0], n=6), [0, 0, 1, 2, 2, 3]),
+        (Graph.from_edges([0, 1, 0], [1, 2, 2], [3.0, 3.0, -1.0]), [0, 0, 0]),
+    ],
+    ids=["one node", "no edges", "all positive", "all negative", "disconnected", "frustrated"],
+)
+def test_small_cases(graph, labels):
+    result = solve(graph)
+    assert result.labels.tolist() == labels
+    assert result.status == "optimal"
+    assert result.objective == result.lower_bound or result.gap <= result.tolerance
+
+
+def test_lp_that_is_not_tight_needs_the_ilp_phase():
+    """An odd wheel: the cycle inequalities admit 1/2 on every spoke."""
+    rim = np.arange(5)
+    graph = Graph.from_edges(
+        np.concatenate([rim, np.full(5, 5)]),
+        np.concatenate([(rim + 1) % 5, rim]),
+        np.concatenate([np.full(5, -1.0), np.full(5, 1.0)]),
+    )
+    result = solve(graph)
+    check(graph, result, brute_force(graph))
+    lp_end = max(r.lower_bound for r in result.history if r.phase == "lp")
+    assert lp_end == pytest.approx(-2.5)
+    assert result.history[-1].phase == "ilp"
+    assert result.objective == -2.0
+
+
+def test_same_seed_same_result():
+    graph = random_graph(np.random.default_rng(5), 20, 0.5)
+    first, second = (solve(graph, options=Options.paper(), seed=3) for _ in range(2))
+    assert first.labels.tolist() == second.labels.tolist()
+    assert [(r.lower_bound, r.rows) for r in first.history] == [
+        (r.lower_bound, r.rows) for r in second.history
+    ]

@@ -1,0 +1,99 @@
+from fractions import Fraction
+
+import highspy
+import numpy as np
+import pytest
+from oracles import all_cuts, brute_force, random_graph
+
+from bdcc_jax import Options, solve
+from bdcc_jax.clock import Clock, TimeLimitReached
+from bdcc_jax.master import Master, MasterFailed, lagrangian_bound
+from bdcc_jax.rows import Rows
+
+CYCLE = Rows.from_cycles([np.array([0, 1, 2])])  # x_0 <= x_1 + x_2
+WEIGHTS = np.array([-1.0, 2.0, 3.0])
+
+
+def unlimited():
+    return Clock(None)
+
+
+def test_rows_are_added_in_place_and_integrality_comes_later():
+    master = Master(WEIGHTS)
+    first = master.solve(unlimited(), np.zeros(3))
+    assert first.x.tolist() == [1, 0, 0]
+    assert first.lower_bound == pytest.approx(-1)
+    master.add(CYCLE)
+    second = master.solve(unlimited(), np.zeros(3))
+    assert second.lower_bound == pytest.approx(0)
+    master.enforce_integrality()
+    third = master.solve(unlimited(), np.zeros(3))
+    assert third.x.tolist() == [0, 0, 0]
+    assert master.n_rows == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_lp_bound_holds_for_any_multipliers(seed):
+    """Checked in exact rational arithmetic, with multipliers of wildly different size."""
+    rng = np.random.default_rng(seed)
+    m, k = 12, 20
+    cycles = [rng.choice(m, rng.integers(3, 6), replace=False) for _ in range(k)]
+    rows = Rows.from_cycles(cycles)
+    weights = rng.normal(size=m) * 10.0 ** rng.integers(-9, 9, m)
+    multipliers = rng.random(k) * 10.0 ** rng.integers(-9, 9, k)
+    exact = [Fraction(w) for w in weights]
+    for cycle, y in zip(cycles, multipliers, strict=True):
+        for position, e in enumerate(cycle):
+            exact[e] += Fraction(y) if position == 0 else -Fraction(y)
+    truth = sum(r for r in exact if r < 0)
+    bound = lagrangian_bound(weights, rows, multipliers)
+    assert Fraction(bound) <= truth
+    assert bound == pytest.approx(float(truth), rel=1e-12)
+
+
+def test_bound_is_valid_for_clusterings():
+    rng = np.random.default_rng(1)
+    graph = random_graph(rng, 7, 1.0)
+    rows = []
+    for u, v, w in np.ndindex(7, 7, 7):
+        if u < v < w:
+            ids = [np.flatnonzero((graph.edges == pair).all(1))[0] for pair in ((u, v), (v, w), (u, w))]
+            rows.append(np.array(ids))
+    rows = Rows.from_cycles(rows)
+    assert (all_cuts(graph) @ np.eye(graph.m)).shape[1] == graph.m
+    for _ in range(20):
+        assert lagrangian_bound(graph.weights, rows, rng.random(len(rows))) <= brute_force(graph)
+
+
+def test_no_time_left():
+    master = Master(WEIGHTS)
+    with pytest.raises(TimeLimitReached):
+        master.solve(Clock(0.0), np.zeros(3))
+
+
+def test_a_status_that_is_not_optimal_is_tried_again_then_reported(monkeypatch):
+    master = Master(WEIGHTS)
+    calls = []
+    status = highspy.HighsModelStatus.kSolveError
+    monkeypatch.setattr(master, "_run", lambda clock: calls.append(1) or status)
+    with pytest.raises(MasterFailed):
+        master.solve(unlimited(), np.zeros(3))
+    assert len(calls) == 2
+
+
+def test_a_failing_master_leaves_valid_bounds(monkeypatch):
+    graph = random_graph(np.random.default_rng(3), 9, 1.0)
+    solve_master = Master.solve
+    calls = []
+
+    def fail_late(self, clock, incumbent):
+        calls.append(1)
+        if len(calls) > 2:
+            raise MasterFailed("injected")
+        return solve_master(self, clock, incumbent)
+
+    monkeypatch.setattr(Master, "solve", fail_late)
+    result = solve(graph, options=Options.paper(rounding=()))
+    optimum = brute_force(graph)
+    assert result.status == "numerical"
+    assert result.lower_bound <= optimum <= result.objective
