@@ -160,11 +160,15 @@ def _bad_input() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ImportError) as error:
-        # str() of what the system raises starts with a number that helps nobody.
-        system = isinstance(error, OSError) and error.strerror and error.filename
-        message = f"{error.filename}: {error.strerror}" if system else str(error)
-        print(f"bdcc-jax: {' '.join(message.split())}", file=sys.stderr)
+        print(f"bdcc-jax: {' '.join(_message(error).split())}", file=sys.stderr)
         raise SystemExit(BAD_INPUT) from None
+
+
+def _message(error: Exception) -> str:
+    # str() of what the system raises starts with a number that helps nobody.
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

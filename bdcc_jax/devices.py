@@ -35,7 +35,9 @@ def resolve(device: str | jax.Device = "auto") -> jax.Device:
         return (_devices("gpu") or _devices("cpu"))[0]
     found = _devices(platform)
     if not found:
-        raise ValueError(f"device {device!r}: JAX sees no GPU here; {INSTALL_HINT}, or device='cpu'")
+        raise ValueError(
+            f"device {device!r}: JAX sees no GPU here; {INSTALL_HINT}, or device='cpu'"
+        )
     if index >= len(found):
         raise ValueError(f"device {device!r}: there is only {platform}:0 to {len(found) - 1}")
     return found[index]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -267,7 +268,8 @@ class Graph:
         labels = np.asarray(labels)
         if labels.shape != (self.n,):
             raise ValueError(f"labels must have shape ({self.n},), not {labels.shape}")
-        return labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
+        differ: BoolArray = labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
+        return differ
 
     def objective(self, labels: ArrayLike) -> float:
         """Sum of the weights of the cut edges: what a clustering costs."""
@@ -368,8 +370,7 @@ def _node_names(names: Iterable[Hashable] | None, n: int) -> tuple[Hashable, ...
     if len(names) != n:
         raise ValueError(f"names must have one entry a node ({n}), not {len(names)}")
     if len(set(names)) != n:
-        seen: set[Hashable] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ValueError(f"names must be different: {twice!r} appears twice")
     return names
 

@@ -16,6 +16,9 @@ PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket
 MAX_LOG_ODDS = float(np.log(999.0))
 """No boundary is surer than a probability of 0.999, or a few pixels would decide everything."""
 
+MIN_SPREAD = 1e-6
+"""In Lab units, far below what anybody can see: less is rounding noise, not evidence."""
+
 LINE_COLOUR = (1.0, 0.9, 0.0)
 
 
@@ -197,7 +200,7 @@ def _boundaries(
 def _log_odds(evidence: FloatArray, attractive: float) -> FloatArray:
     """Return ``log((1 - p) / p)`` for a logistic ``p`` that is 1/2 at the given quantile."""
     spread = evidence.std() if evidence.size else 0.0
-    if spread == 0:
+    if spread < MIN_SPREAD:
         return np.zeros_like(evidence)
     # The logistic curve is the inverse of the log-odds, so p itself never needs to be computed.
     margin = (np.quantile(evidence, attractive) - evidence) / (0.5 * spread)

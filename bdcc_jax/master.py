@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
+from typing import Any
 
 import highspy
 import numpy as np
@@ -122,7 +123,7 @@ class Master:
     proven_bound: float = -np.inf
     """Lower bound that the last call of ``solve`` proved, finished or not."""
 
-    def _run(self, clock: Clock) -> highspy.HighsModelStatus:
+    def _run(self, clock: Clock) -> Any:
         """Run HiGHS in a thread, so that Ctrl-C gets through at any moment."""
         highs = self._highs
         if clock.remaining == 0:

@@ -68,7 +68,7 @@ class Options:
         _check_choice("rows", self.rows, get_args(RowKind))
         _check_choice("direction", self.direction, get_args(Direction))
         _check_choice("cover", self.cover, get_args(CoverMethod))
-        if isinstance(self.rounding, str) or not isinstance(self.rounding, tuple):
+        if not isinstance(self.rounding, tuple):
             raise ValueError(f"rounding must be a tuple of names, not {self.rounding!r}")
         for name in self.rounding:
             _check_choice("rounding", name, get_args(Rounding))

@@ -13,8 +13,8 @@ from .cover import Cover
 from .graph import BoolArray, FloatArray, Graph, IntArray
 from .options import Rounding
 
-LARGEST_FLOW = 2**30
-"""SciPy's maximum_flow counts in int32 and wraps silently; all supplies together stay below."""
+LARGEST_FLOW = 2**29
+"""SciPy's maximum_flow counts in int32 and wraps silently: a width plus a flow must stay below."""
 
 
 def threshold(graph: Graph, x: FloatArray) -> IntArray:
@@ -78,7 +78,8 @@ class _RootCuts:
         at = np.empty(len(order), dtype=np.int64)
         at[order] = np.arange(len(order))
         self._positive = ids
-        self._along, self._back, self._to_sink = np.split(at[: 2 * len(ids) + n], [len(ids), 2 * len(ids)])
+        ends = np.cumsum([len(ids), len(ids), n])
+        self._along, self._back, self._to_sink, _ = np.split(at, ends)
 
     def minimum_cut(self, s: int, kappa: FloatArray) -> BoolArray:
         """Which edges the root's side of the minimum cut separates from the rest."""
@@ -90,7 +91,8 @@ class _RootCuts:
             return np.zeros(graph.m, dtype=bool)
         width = np.zeros(len(self._pattern[0]), dtype=np.int32)
         scale = LARGEST_FLOW / total
-        wide = np.minimum(kappa[self._positive] * scale, LARGEST_FLOW).astype(np.int32)
+        # One more than any flow: an edge that is wide enough must not look saturated.
+        wide = np.minimum(kappa[self._positive] * scale, LARGEST_FLOW + 1).astype(np.int32)
         width[self._along] = width[self._back] = wide
         width[self._to_sink[cover.far_ends[share]]] = (supply * scale).astype(np.int32)
         shape = (graph.n + 1, graph.n + 1)
@@ -101,4 +103,4 @@ class _RootCuts:
         reached = breadth_first_order(residual, cover.roots[s], return_predecessors=False)
         side = np.zeros(graph.n + 1, dtype=bool)
         side[reached] = True
-        return side[graph.edges[:, 0]] != side[graph.edges[:, 1]]
+        return graph.cut(side[:-1])

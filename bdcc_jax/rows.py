@@ -61,12 +61,13 @@ class Rows:
 
     def activity(self, x: FloatArray) -> FloatArray:
         """``sum_e omega_e x_e`` of every row: positive where x violates it."""
-        return np.bincount(self.row_of_entry(), self.values * x[self.indices], len(self))
+        terms = self.values * x[self.indices]
+        return np.bincount(self.row_of_entry(), terms, len(self)).astype(np.float64)
 
     def combine(self, multipliers: FloatArray, m: int) -> FloatArray:
         """Sum of the rows, each times its multiplier, as a dense vector over the m edges."""
         scaled = self.values * multipliers[self.row_of_entry()]
-        return np.bincount(self.indices, scaled, m)
+        return np.bincount(self.indices, scaled, m).astype(np.float64)
 
     def row_of_entry(self) -> NDArray[np.int64]:
         """The row that each entry belongs to."""

@@ -72,6 +72,8 @@ def solve(
     check_amount("gap", gap)
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise ValueError(f"seed must be an integer >= 0, not {seed!r}")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be callable, not {callback!r}")
 
     printer = ProgressPrinter() if progress else None
 

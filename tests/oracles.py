@@ -25,7 +25,7 @@ def partitions(n: int) -> np.ndarray:
         largest = rows.max(axis=1)
         rows = np.concatenate(
             [
-                np.column_stack([rows[largest >= label - 1], np.full((largest >= label - 1).sum(), label)])
+                np.pad(rows[largest >= label - 1], ((0, 0), (0, 1)), constant_values=label)
                 for label in range(largest.max() + 2)
             ]
         )

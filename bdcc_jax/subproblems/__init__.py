@@ -1,0 +1,1 @@
+"""The Benders subproblems: detection, solvers, rows."""

@@ -66,8 +66,14 @@ def decompose(ball: Ball, flow: Flow) -> Paths:
     if not scale > 0:
         return Paths(np.zeros(1, np.int64), *(np.empty(0, np.int64),) * 2, np.empty(0))
     # Whole multiples of the grain: the subtractions below are exact and reach exactly zero.
-    units = [np.floor(np.nan_to_num(a / scale, posinf=0, neginf=0) / GRAIN) for a in
-             (np.maximum(flow.edges, 0), np.maximum(-flow.edges, 0), np.maximum(flow.targets, 0))]
+    units = [
+        np.floor(np.nan_to_num(a / scale, posinf=0, neginf=0) / GRAIN)
+        for a in (
+            np.maximum(flow.edges, 0),
+            np.maximum(-flow.edges, 0),
+            np.maximum(flow.targets, 0),
+        )
+    ]
     starts, edges, target, amount = _walk(
         len(ball.nodes), ball.tail, ball.head, ball.targets, *units
     )

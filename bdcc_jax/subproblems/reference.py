@@ -108,7 +108,10 @@ def magnanti_wong_penalty(
 ) -> FloatArray:
     """Minus the objective of the Magnanti-Wong problem: per edge of the ball, then per target."""
     edges = np.concatenate([ball.edges, ball.target_edges])
+    penalty: FloatArray
     if direction == "inverse_weight":
-        return 1.0 / (1e-4 + np.abs(graph.weights[edges]))
-    penalty = rng.random(len(edges))
-    return penalty / np.linalg.norm(penalty)
+        penalty = 1.0 / (1e-4 + np.abs(graph.weights[edges]))
+    else:
+        penalty = rng.random(len(edges))
+        penalty /= np.linalg.norm(penalty)
+    return penalty

@@ -1,0 +1,75 @@
+"""Real instances; skipped, visibly, where the data folder is absent."""
+
+import csv
+
+import pytest
+from oracles import DATA, instance, instances
+
+from bdcc_jax import Options, solve
+
+
+def known_optima():
+    index = DATA / "INDEX.tsv"
+    if not index.exists():
+        return [("opengm-imageseg-frag50/absent", 0.0)]
+    with index.open() as file:
+        return [
+            (row["name"].removesuffix(".txt.gz"), float(row["known_opt"]))
+            for row in csv.DictReader(file, delimiter="\t")
+            if row["known_opt"]
+        ]
+
+
+@pytest.mark.parametrize(("name", "optimum"), known_optima())
+def test_known_optimum(name, optimum):
+    result = solve(instance(name))
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(optimum, abs=1e-6)
+
+
+def test_karate():
+    """LP and optimal value of the modularity instance."""
+    result = solve(instance("modularity/karate"))
+    assert result.status == "optimal"
+    assert result.objective == -5108
+    assert {record.phase for record in result.history} == {"lp"}
+
+
+@pytest.mark.parametrize(
+    "name", instances("opengm-imageseg-stitched") + instances("opengm-knott3d-stitched")
+)
+def test_proven_optimal(name):
+    result = solve(instance(name))
+    assert result.status == "optimal"
+    assert result.gap <= result.tolerance
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "opengm-imageseg-stitched/image-seg-piece00",
+        "opengm-knott3d-stitched/knott-3d-300-piece08",
+        "bsds300test-rf255ucm/42049",
+        "modularity/karate",
+    ],
+)
+def test_the_paper_at_every_tau_finds_the_same_optimum(name):
+    graph = instance(name)
+    optimum = solve(graph).objective
+    for tau in (None, 0.01, 0.5, 0.99):
+        result = solve(graph, options=Options.paper(tau))
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(optimum, abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", instances("opengm-imageseg-stitched") + instances("opengm-knott3d-stitched")
+)
+def test_the_paper_to_the_letter(name):
+    graph = instance(name)
+    optimum = solve(graph).objective
+    for options in (Options.paper(), Options.paper(None)):
+        result = solve(graph, options=options)
+        assert result.status == "optimal"
+        assert result.objective == pytest.approx(optimum, abs=1e-6)

@@ -1,0 +1,211 @@
+"""The front door: how a solve stops, what it refuses, what it returns."""
+
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+from oracles import brute_force, random_graph, triangle_milp
+
+import bdcc_jax
+from bdcc_jax import Graph, Options, Status, devices, solve
+
+HARD = random_graph(np.random.default_rng(0), 45, 1.0)
+
+
+def test_time_limit_returns_valid_bounds():
+    start = time.perf_counter()
+    result = solve(HARD, time_limit=0.5)
+    assert result.status == "time_limit"
+    assert result.lower_bound < result.objective < 0
+    assert result.objective == HARD.objective(result.labels)
+    assert time.perf_counter() - start < 60  # not a speed test: the ILP alone would take longer
+
+
+def test_no_time_at_all():
+    result = solve(HARD, time_limit=0)
+    assert result.status == "time_limit"
+    assert result.lower_bound <= result.objective
+
+
+def test_relative_and_absolute_gap():
+    graph = random_graph(np.random.default_rng(1), 12, 1.0)
+    optimum = triangle_milp(graph)
+    loose = solve(graph, gap=0.5)
+    assert loose.status in ("gap", "optimal")
+    assert loose.relative_gap <= 0.5
+    assert loose.lower_bound <= optimum + 1e-9
+    first = solve(graph, options=Options(absolute_gap=1e6))
+    assert (first.status, first.history) == ("gap", ())
+
+
+def test_max_rounds():
+    result = solve(HARD, options=Options(max_rounds=2))
+    assert result.status == "max_rounds"
+    assert len(result.history) == 2
+
+
+def test_callback_sees_every_round_and_can_stop():
+    seen = []
+
+    def stop_at_two(progress):
+        seen.append(progress)
+        return len(seen) == 2
+
+    result = solve(HARD, callback=stop_at_two)
+    assert result.status == "stopped"
+    assert [p.round for p in seen] == list(result.history)
+    assert HARD.objective(seen[-1].labels) == result.objective == seen[-1].round.upper_bound
+    assert seen[0].improved
+
+
+def test_ctrl_c_in_a_callback_returns_the_best():
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    result = solve(HARD, callback=interrupt)
+    assert result.status == "interrupted"
+    assert result.lower_bound <= result.objective
+
+
+def test_ctrl_c_inside_the_ilp_returns_the_best():
+    """A real signal, while HiGHS is working."""
+    program = textwrap.dedent("""
+        import sys, numpy as np, bdcc_jax
+        rng = np.random.default_rng(0)
+        u, v = np.triu_indices(70, 1)
+        graph = bdcc_jax.Graph.from_edges(u, v, rng.normal(size=len(u)))
+        print("ready", flush=True)
+        shown = lambda progress: print(progress.round.phase, flush=True)
+        result = bdcc_jax.solve(graph, callback=shown, options=bdcc_jax.Options(rounding=()))
+        print(result.status, result.lower_bound <= result.objective, flush=True)
+    """)
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    assert process.stdout.readline() == "lp\n"
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.splitlines()[-1] == "interrupted True"
+
+
+def test_an_error_in_a_callback_is_the_callers():
+    with pytest.raises(ZeroDivisionError):
+        solve(HARD, callback=lambda progress: 1 / 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"time_limit": -1}, "time_limit must be at least 0, not -1"),
+        ({"time_limit": "1"}, "time_limit must be a number, not '1'"),
+        ({"gap": -0.1}, "gap must be at least 0, not -0.1"),
+        ({"gap": float("nan")}, "gap must be at least 0, not nan"),
+        ({"seed": -1}, "seed must be an integer >= 0, not -1"),
+        ({"seed": 0.5}, "seed must be an integer >= 0, not 0.5"),
+        ({"options": "paper"}, "options must be an Options object, not 'paper'"),
+        ({"device": "tpu"}, "device must be 'auto', 'cpu', 'gpu', 'gpu:1'"),
+        ({"device": 3}, "device must be 'auto', 'cpu', 'gpu', 'gpu:1'"),
+        ({"device": "cpu:7"}, "device 'cpu:7': there is only cpu:0"),
+        ({"callback": 3}, "callback must be callable, not 3"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        solve(HARD, **arguments)
+
+
+@pytest.mark.skipif(bool(devices._devices("gpu")), reason="there is a GPU here")
+def test_no_gpu_is_an_error_that_says_what_to_install():
+    with pytest.raises(ValueError, match=r"JAX sees no GPU here; pip install .*cuda1"):
+        solve(HARD, device="gpu")
+
+
+def test_devices():
+    import jax
+
+    cpu = jax.devices("cpu")[0]
+    assert devices.resolve(cpu) is cpu
+    assert devices.resolve("cpu:0") is cpu
+    assert solve(Graph(1, [], []), device="cpu").device == str(cpu)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"engine": "magic"}, "engine must be one of .*, not 'magic'"),
+        ({"rows": "both"}, "rows must be one of 'split', 'aggregated', not 'both'"),
+        ({"direction": 1}, "direction must be one of 'random', 'inverse_weight', not 1"),
+        ({"cover": ""}, "cover must be one of 'greedy', 'exact', not ''"),
+        ({"rounding": "serial"}, "rounding must be a tuple of names, not 'serial'"),
+        ({"rounding": ("up",)}, "rounding must be one of 'parallel', 'serial', not 'up'"),
+        ({"tau": 0}, "tau must lie strictly between 0 and 1, or be None, not 0"),
+        ({"tau": 1.0}, "tau must lie strictly between 0 and 1, or be None, not 1.0"),
+        ({"tau": "half"}, "tau must be a number, not 'half'"),
+        ({"ball_size": 1}, "ball_size must be None or an integer >= 2, not 1"),
+        ({"max_rounds": 0}, "max_rounds must be None or an integer >= 1, not 0"),
+        ({"cover_time_limit": -1.0}, "cover_time_limit must be at least 0, not -1.0"),
+        ({"absolute_gap": -1.0}, "absolute_gap must be at least 0, not -1.0"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        Options(**options)
+
+
+def test_paper_options():
+    assert Options.paper() == Options(
+        rows="aggregated", tau=0.5, direction="random", ball_size=None, cover="exact"
+    )
+    assert Options.paper(None, max_rounds=3).max_rounds == 3
+    with pytest.raises(ValueError, match="unknown option 'taus'"):
+        Options.paper(taus=1)
+
+
+def test_result():
+    graph = Graph.from_networkx(
+        nx.Graph([("a", "b", {"weight": 2.0}), ("b", "c", {"weight": -1.0})])
+    )
+    result = solve(graph)
+    assert result.clusters == {"a": 0, "b": 0, "c": 1}
+    assert result.n_clusters == 2
+    assert result.cut.tolist() == [False, True]
+    assert (result.objective, result.disagreement) == (-1.0, 0.0)
+    assert result.gap == result.relative_gap == 0.0
+    assert "optimal" in result.summary()
+    assert json.loads(json.dumps(result.to_dict()))["status"] == "optimal"
+    assert result.status is Status.OPTIMAL
+
+
+def test_every_status_says_what_to_do():
+    assert all(status.explanation for status in Status)
+
+
+def test_history_and_timings_add_up():
+    result = solve(HARD, options=Options(max_rounds=3))
+    parts = ("master", "detection", "subproblem", "rounding")
+    for part in parts:
+        total = sum(getattr(record, f"{part}_seconds") for record in result.history)
+        key = part + "s" if part == "subproblem" else part
+        assert total == pytest.approx(result.timings[key], abs=0.05)
+    lower = [record.lower_bound for record in result.history]
+    upper = [record.upper_bound for record in result.history]
+    assert lower == sorted(lower)
+    assert upper == sorted(upper, reverse=True)
+    assert result.history[-1].rows == sum(record.new_rows for record in result.history)
+
+
+def test_progress_prints_a_table(capsys):
+    graph = random_graph(np.random.default_rng(4), 8, 1.0)
+    assert solve(graph, progress=True).objective == pytest.approx(brute_force(graph))
+    assert "lower" in capsys.readouterr().err
+
+
+def test_public_names():
+    assert set(bdcc_jax.__all__) <= set(dir(bdcc_jax))
