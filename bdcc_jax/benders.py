@@ -14,7 +14,7 @@ from .graph import FloatArray, Graph, IntArray
 from .master import Master, MasterFailed
 from .options import Options
 from .result import Progress, Round, Status, relative_gap
-from .subproblems.engine import ReferenceEngine, Separation
+from .subproblems.engine import Separation, reference_engine
 
 Callback = Callable[[Progress], bool | None]
 
@@ -132,8 +132,7 @@ class Benders:
                 gap=self._gap,
                 absolute_gap=max(options.absolute_gap, bounds.tolerance / 2),
             )
-        rng = np.random.default_rng(self._seed)
-        engine = ReferenceEngine(graph, cover, options, rng)
+        engine = reference_engine(graph, cover, options, np.random.default_rng(self._seed))
         while True:
             spent = dict(self._clock.spent)
             x = self._solve_master(master)

@@ -10,8 +10,10 @@ from scipy.sparse.csgraph import dijkstra
 from bdcc_jax import Graph, Options
 from bdcc_jax.clock import Clock
 from bdcc_jax.cover import vertex_cover
-from bdcc_jax.subproblems.ball import VIOLATION, BallFinder
-from bdcc_jax.subproblems.engine import ReferenceEngine
+from bdcc_jax.subproblems.ball import VIOLATION
+from bdcc_jax.subproblems.dijkstra import DijkstraFinder
+from bdcc_jax.subproblems.engine import reference_engine
+from bdcc_jax.subproblems.magnanti_wong import MagnantiWong
 from bdcc_jax.subproblems.paths import (
     Flow,
     aggregated_row,
@@ -19,7 +21,13 @@ from bdcc_jax.subproblems.paths import (
     decompose,
     shortest_cycles,
 )
-from bdcc_jax.subproblems.reference import ReferenceSolver, magnanti_wong_penalty
+from bdcc_jax.subproblems.reference import ReferenceSolver
+
+
+def balls_at(graph, cover, x, ball_size=None):
+    """The balls of the violated roots, by root."""
+    found = DijkstraFinder(graph, cover, ball_size).find(x, Clock(None))
+    return {int(ball.nodes[0]): ball for ball in found}
 
 
 def random_x(rng, graph):
@@ -36,7 +44,7 @@ def violated_roots(graph, cover, x):
     distance = dijkstra(lengths, directed=False, indices=cover.roots)
     root = np.repeat(np.arange(len(cover)), np.diff(cover.starts))
     violated = distance[root, cover.far_ends] < x[cover.edges] - VIOLATION
-    return sorted(set(root[violated])), cover.edges[violated]
+    return sorted(set(cover.roots[root[violated]])), cover.edges[violated]
 
 
 @pytest.mark.parametrize("ball_size", [2, 10, None])
@@ -46,13 +54,11 @@ def test_detection_agrees_with_scipy(seed, ball_size):
     graph = random_graph(rng, 60, 0.08)
     cover = vertex_cover(graph, "greedy")
     x = random_x(rng, graph)
-    finder = BallFinder(graph, cover, ball_size)
-    balls = {s: ball for s in range(len(cover)) if (ball := finder.find(s, x))}
+    balls = balls_at(graph, cover, x, ball_size)
     roots, edges = violated_roots(graph, cover, x)
     assert sorted(balls) == roots
     assert sorted(e for ball in balls.values() for e in ball.target_edges) == sorted(edges)
-    for s, ball in balls.items():
-        assert ball.nodes[0] == cover.roots[s]
+    for ball in balls.values():
         ends = np.sort(np.column_stack([ball.nodes[ball.tail], ball.nodes[ball.head]]))
         assert (graph.edges[ball.edges] == ends).all()
         assert graph.positive[ball.edges].all()
@@ -64,9 +70,7 @@ def test_detection_agrees_with_scipy_on_real_instances(name):
     cover = vertex_cover(graph, "greedy")
     rng = np.random.default_rng(0)
     for x in (graph.negative.astype(float), random_x(rng, graph)):
-        finder = BallFinder(graph, cover, 64)
-        found = [s for s in range(len(cover)) if finder.find(s, x)]
-        assert found == violated_roots(graph, cover, x)[0]
+        assert list(balls_at(graph, cover, x, 64)) == violated_roots(graph, cover, x)[0]
 
 
 def paper_lp(graph, cover, s, x):
@@ -115,23 +119,24 @@ def test_the_subproblem_is_the_papers(seed):
     graph = random_graph(rng, 14, 0.5)
     cover = vertex_cover(graph, "exact")
     x = random_x(rng, graph)
-    finder, solver = BallFinder(graph, cover, None), ReferenceSolver(graph)
-    for s in range(len(cover)):
-        ball = finder.find(s, x)
+    balls, solver = balls_at(graph, cover, x), ReferenceSolver(graph)
+    for s, root in enumerate(cover.roots):
+        ball = balls.get(root)
         optimum = paper_lp(graph, cover, s, x)
         if ball is None:
             assert optimum == pytest.approx(0, abs=1e-5)
             continue
-        flow = solver.solve(ball, x)
+        flow = solver.solve_base(ball, x)
         scale = max(np.abs(flow.edges).max(), flow.targets.max())
         unit = np.abs(graph.weights[ball.target_edges]).max() * scale
         attained = activity(graph, ball, decompose(ball, flow), x, unit)
         assert attained == pytest.approx(optimum, rel=1e-4)
         for tau in (0.01, 0.5, 0.99):
-            penalty = magnanti_wong_penalty(graph, ball, "random", rng)
+            variant = MagnantiWong(tau, "random", np.random.default_rng(seed))
+            solver.solve_base(ball, x)
+            other = solver.solve_magnanti_wong(ball, x, variant)
+            penalty = MagnantiWong(tau, "random", np.random.default_rng(seed)).penalty(graph, ball)
             assert np.linalg.norm(penalty) == pytest.approx(1)
-            solver.solve(ball, x)
-            other = solver.solve_magnanti_wong(ball, x, tau, penalty)
             scale = max(np.abs(other.edges).max(), other.targets.max())
             unit = np.abs(graph.weights[ball.target_edges]).max() * scale
             reached = activity(graph, ball, decompose(ball, other), x, unit)
@@ -143,8 +148,9 @@ def test_the_subproblem_is_the_papers(seed):
 
 def test_magnanti_wong_objectives():
     graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0])
-    ball = BallFinder(graph, vertex_cover(graph, "greedy"), None).find(0, np.array([0, 1.0, 0]))
-    penalty = magnanti_wong_penalty(graph, ball, "inverse_weight", np.random.default_rng(0))
+    (ball,) = balls_at(graph, vertex_cover(graph, "greedy"), np.array([0, 1.0, 0])).values()
+    variant = MagnantiWong(0.5, "inverse_weight", np.random.default_rng(0))
+    penalty = variant.penalty(graph, ball)
     weights = np.abs(graph.weights[np.concatenate([ball.edges, ball.target_edges])])
     assert penalty == pytest.approx(1 / (1e-4 + weights))
 
@@ -170,11 +176,7 @@ def test_rows_are_valid_whatever_the_flow(kind):
             cover = vertex_cover(graph, "greedy")
             x = random_x(rng, graph)
             cuts = all_cuts(graph)
-            finder = BallFinder(graph, cover, None)
-            for s in range(len(cover)):
-                ball = finder.find(s, x)
-                if ball is None:
-                    continue
+            for ball in balls_at(graph, cover, x).values():
                 edges, targets = len(ball.edges), len(ball.targets)
                 flow = Flow(GARBAGE[kind](rng, edges), GARBAGE[kind](rng, targets))
                 paths = decompose(ball, flow)
@@ -199,7 +201,7 @@ def test_decomposition_recovers_the_paths():
     pairs = [(0, 1), (1, 3), (0, 2), (2, 3), (1, 4), (4, 5), (1, 5), (3, 6)]
     graph = Graph.from_edges(*np.array([*pairs, (0, 3)]).T, [1.0] * 8 + [-1.0])
     x = graph.negative.astype(float)
-    ball = BallFinder(graph, vertex_cover(graph, "greedy"), None).find(0, x)
+    (ball,) = balls_at(graph, vertex_cover(graph, "greedy"), x).values()
     root = ball.nodes[0]
     target = 3 - root  # greedy takes node 0 or 3, the two ends of the negative edge
     sent = {(3, 1): 2.0, (1, 0): 2.0, (3, 2): 1.0, (2, 0): 1.0}
@@ -220,7 +222,7 @@ def test_rows_whenever_a_root_is_violated(options):
     rng = np.random.default_rng(11)
     graph = random_graph(rng, 30, 0.3)
     cover = vertex_cover(graph, "greedy")
-    engine = ReferenceEngine(graph, cover, options, rng)
+    engine = reference_engine(graph, cover, options, rng)
     x = graph.negative.astype(float)
     separation = engine.separate(x, Clock(None))
     assert separation.violated_roots == len(violated_roots(graph, cover, x)[0])
@@ -230,17 +232,12 @@ def test_rows_whenever_a_root_is_violated(options):
     assert (nothing.violated_roots, len(nothing.rows)) == (0, 0)
 
 
-def test_a_subproblem_that_highs_cannot_solve_falls_back(monkeypatch):
-    from bdcc_jax.subproblems.reference import SubproblemFailed
-
-    def fail(*args):
-        raise SubproblemFailed("injected")
-
-    monkeypatch.setattr(ReferenceSolver, "_run", fail)
+def test_a_flow_of_zeros_falls_back_on_the_shortest_cycles(monkeypatch):
+    """As the solvers return where they fail."""
+    monkeypatch.setattr(ReferenceSolver, "_run", lambda self, m: Flow(np.zeros(m), np.zeros(1)))
     graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0])
-    engine = ReferenceEngine(
-        graph, vertex_cover(graph, "greedy"), Options(), np.random.default_rng(0)
-    )
+    cover = vertex_cover(graph, "greedy")
+    engine = reference_engine(graph, cover, Options(), np.random.default_rng(0))
     rows = engine.separate(graph.negative.astype(float), Clock(None)).rows
     assert len(rows) == 1
     assert sorted(rows.values) == [-1, -1, 1]

@@ -74,7 +74,7 @@ def encode(graph: Graph) -> bytes:
 def _parse_clean(text: str) -> tuple[IntArray, IntArray, FloatArray] | None:
     """Parse the common form fast; None if there is anything to look at line by line."""
     header, _, body = text.partition("\n")
-    if header.strip() != HEADER or "," in body or not body.strip():
+    if header.strip() != HEADER or not body.strip():
         return None
     try:
         with warnings.catch_warnings():

@@ -1,19 +1,20 @@
-"""Violation detection, and the ball around a root that its subproblem is cut down to.
+"""The ball around a violated root that its subproblem is cut down to.
 
 Only E+ is searched: the cycles of C have exactly one edge in E-, and the subproblem's flow can use
 E+ only. A violated path from the root to v is shorter than ``x_sv``, so no node at distance
-``max x_sv`` or more lies on one: the ball of all nearer nodes holds everything that matters.
+``max x_sv`` or more lies on one: the ball of all nearer nodes holds everything that matters. A
+smaller ball gives rows that are as valid, from shorter cycles.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from typing import Protocol
 
 import numpy as np
 
+from ..clock import Clock
 from ..compiled import compiled
-from ..cover import Cover
 from ..graph import BoolArray, FloatArray, Graph, IntArray
 
 VIOLATION = 1e-6
@@ -56,55 +57,54 @@ class Ball:
         return np.array(path, dtype=np.int64)
 
 
-class BallFinder:
-    """Finds the violated roots at a given x by Dijkstra's algorithm on E+.
+class BallFinder(Protocol):
+    """Violation detection: the only thing that may declare convergence."""
+
+    def find(self, x: FloatArray, clock: Clock) -> list[Ball]:
+        """The ball of every root with a cycle inequality that x violates by more than VIOLATION."""
+
+
+class BallMaker:
+    """Cuts balls out of E+.
 
     Parameters
     ----------
     graph : Graph
         The instance.
-    cover : Cover
-        The roots and their shares of E-.
-    ball_size : int or None
+    size : int or None
         Keep this many nodes and the shortest paths to the violated edges; None: all that matter.
     """
 
-    def __init__(self, graph: Graph, cover: Cover, ball_size: int | None) -> None:
-        self._cover = cover
-        self._size = graph.n if ball_size is None else ball_size
-        self._adjacency = positive_adjacency(graph)
-        # Every search leaves these as it found them: allocated once, not once a root.
+    def __init__(self, graph: Graph, size: int | None) -> None:
+        self.adjacency = positive_adjacency(graph)
+        self.size = graph.n if size is None else size
+        # Every call leaves this as it found it: allocated once, not once a ball.
         self._position = np.full(graph.n, -1, dtype=np.int64)
-        self._wanted = np.zeros(graph.n, dtype=np.bool_)
 
-    def find(self, s: int, x: FloatArray) -> Ball | None:
-        """The ball of subproblem s if x violates one of its cycle inequalities, else None."""
-        cover = self._cover
-        share = slice(cover.starts[s], cover.starts[s + 1])
-        edges, far_ends = cover.edges[share], cover.far_ends[share]
-        candidates = x[edges] > VIOLATION
-        edges, far_ends = edges[candidates], far_ends[candidates]
-        if len(edges) == 0:
-            return None
-        reach = x[edges] - VIOLATION
-        order, parent, via, distance, found = _search(
-            *self._adjacency,
-            x,
-            cover.roots[s],
-            far_ends,
-            reach.max(),
-            self._size,
-            self._position,
-            self._wanted,
-        )
-        violated = (found >= 0) & (distance[found] < reach)
-        if not violated.any():
-            return None
-        kept = _keep(parent, found[violated], self._size)
-        nodes = order[kept]
-        inside, tail, head, tree = _induce(*self._adjacency, nodes, via[kept], self._position)
-        targets = (np.cumsum(kept) - 1)[found[violated]]
-        return Ball(nodes, inside, tail, head, targets, edges[violated], tree)
+    def make(
+        self,
+        nodes: IntArray,
+        parent: IntArray,
+        via: IntArray,
+        targets: IntArray,
+        target_edges: IntArray,
+    ) -> Ball:
+        """Cut out one ball.
+
+        Parameters
+        ----------
+        nodes : ndarray
+            Nodes nearer than every target needs, nearest first.
+        parent, via : ndarray
+            Per node the position of its parent in the shortest-path tree, and the edge to it.
+        targets, target_edges : ndarray
+            Positions of the violated far ends, and their edges of E-.
+        """
+        kept = _keep(parent, targets, self.size)
+        local = np.cumsum(kept) - 1
+        induced = _induce(*self.adjacency, nodes[kept], via[kept], self._position)
+        edges, tail, head, tree = induced
+        return Ball(nodes[kept], edges, tail, head, local[targets], target_edges, tree)
 
 
 def positive_adjacency(graph: Graph) -> tuple[IntArray, IntArray, IntArray]:
@@ -115,73 +115,6 @@ def positive_adjacency(graph: Graph) -> tuple[IntArray, IntArray, IntArray]:
     order = np.argsort(tails, kind="stable")
     starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
     return starts, np.concatenate([v, u])[order], np.concatenate([ids, ids])[order]
-
-
-@compiled
-def _search(
-    starts: IntArray,
-    neighbours: IntArray,
-    edge_ids: IntArray,
-    x: FloatArray,
-    root: int,
-    far_ends: IntArray,
-    limit: float,
-    size: int,
-    position: IntArray,
-    wanted: BoolArray,
-) -> tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]:
-    """Settle all nodes nearer than limit, or at least `size` nodes and all far ends.
-
-    Nodes are settled in the order of (distance, hops): of equally short paths the one with the
-    fewest edges wins, because short cycles make the better rows. Returns the settled nodes in that
-    order; per settled node the rank of its parent, the edge to it and the distance; and the rank
-    of every far end (-1 where it was not reached).
-    """
-    wanted[far_ends] = True
-    missing = len(far_ends)
-    node, distance, hops = [root], [0.0], [0]
-    parent, via, rank = [-1], [-1], [-1]
-    position[root] = 0
-    heap = [(0.0, 0, 0)]
-    order = [0 for _ in range(0)]
-    while heap:
-        _, _, i = heappop(heap)
-        if rank[i] >= 0:
-            continue
-        rank[i] = len(order)
-        order.append(i)
-        u = node[i]
-        missing -= wanted[u]
-        if missing == 0 and len(order) >= size:
-            break
-        for k in range(starts[u], starts[u + 1]):
-            v, e = neighbours[k], edge_ids[k]
-            length, steps = distance[i] + x[e], hops[i] + 1
-            if length >= limit:
-                continue
-            j = position[v]
-            if j < 0:
-                j = position[v] = len(node)
-                node.append(v)
-                distance.append(np.inf)
-                hops.append(0)
-                parent.append(-1)
-                via.append(-1)
-                rank.append(-1)
-            if (length, steps) < (distance[j], hops[j]):
-                distance[j], hops[j], parent[j], via[j] = length, steps, i, e
-                heappush(heap, (length, steps, j))
-    found = np.array([rank[position[v]] if position[v] >= 0 else -1 for v in far_ends])
-    for v in node:
-        position[v] = -1
-    wanted[far_ends] = False
-    return (
-        np.array([node[i] for i in order]),
-        np.array([rank[parent[i]] if i else -1 for i in order]),
-        np.array([via[i] for i in order]),
-        np.array([distance[i] for i in order]),
-        found,
-    )
 
 
 @compiled

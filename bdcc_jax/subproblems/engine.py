@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ..clock import Clock
 from ..cover import Cover
 from ..graph import FloatArray, Graph
-from ..options import Options
+from ..options import Options, RowKind
 from ..rows import Rows
 from .ball import VIOLATION, Ball, BallFinder
+from .dijkstra import DijkstraFinder
+from .magnanti_wong import MagnantiWong
 from .paths import Flow, aggregated_row, cycle_rows, decompose, shortest_cycles
-from .reference import ReferenceSolver, SubproblemFailed, magnanti_wong_penalty
+from .reference import ReferenceSolver
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,64 +30,57 @@ class Separation:
     violated_roots: int
 
 
-class ReferenceEngine:
-    """Solves the subproblem of every violated root exactly, one after another.
+class SubproblemSolver(Protocol):
+    """Solves the subproblems of one round; rows are valid whatever it returns."""
+
+    def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
+        """One flow or more a ball: those of all balls in order, then again in order, ..."""
+
+
+class Engine:
+    """Lines 6 to 13 of Algorithm 1.
 
     Parameters
     ----------
-    graph : Graph
-        The instance.
-    cover : Cover
-        The roots.
-    options : Options
-        ``rows``, ``tau``, ``direction`` and ``ball_size`` are read.
-    rng : numpy.random.Generator
-        For the random Magnanti-Wong objectives.
+    finder : BallFinder
+        Detects violations.
+    solver : SubproblemSolver
+        Solves the subproblems of the violated roots.
+    rows : {'split', 'aggregated'}
+        What a flow is turned into.
     """
 
-    def __init__(
-        self, graph: Graph, cover: Cover, options: Options, rng: np.random.Generator
-    ) -> None:
-        self._graph = graph
-        self._options = options
-        self._rng = rng
-        self._roots = range(len(cover))
-        self._finder = BallFinder(graph, cover, options.ball_size)
-        self._solver = ReferenceSolver(graph)
+    def __init__(self, finder: BallFinder, solver: SubproblemSolver, rows: RowKind) -> None:
+        self._finder, self._solver, self._kind = finder, solver, rows
 
     def separate(self, x: FloatArray, clock: Clock) -> Separation:
-        """Lines 6 to 13 of Algorithm 1."""
-        parts: list[Rows] = []
-        violated = 0
-        for s in self._roots:
-            clock.check()
-            with clock.measure("detection"):
-                ball = self._finder.find(s, x)
-            if ball is not None:
-                violated += 1
-                with clock.measure("subproblems"):
-                    parts += self._rows(ball, x)
-        return Separation(Rows.concatenate(parts), violated)
+        """Rows that cut off x, at least one for every violated root."""
+        with clock.measure("detection"):
+            balls = self._finder.find(x, clock)
+        with clock.measure("subproblems"):
+            flows = self._solver.solve(balls, x, clock)
+            parts = [
+                self._rows(balls[i % len(balls)], flow, x, first=i < len(balls))
+                for i, flow in enumerate(flows)
+            ]
+        return Separation(Rows.concatenate(parts), len(balls))
 
-    def _rows(self, ball: Ball, x: FloatArray) -> list[Rows]:
-        tau = self._options.tau
-        try:
-            parts = [self._rows_of(ball, self._solver.solve(ball, x), x)]
-            if tau is not None:
-                direction = self._options.direction
-                penalty = magnanti_wong_penalty(self._graph, ball, direction, self._rng)
-                flow = self._solver.solve_magnanti_wong(ball, x, tau, penalty)
-                parts.append(self._rows_of(ball, flow, x))
-        except SubproblemFailed:
-            return [shortest_cycles(ball)]
-        return parts
-
-    def _rows_of(self, ball: Ball, flow: Flow, x: FloatArray) -> Rows:
+    def _rows(self, ball: Ball, flow: Flow, x: FloatArray, *, first: bool) -> Rows:
         paths = decompose(ball, flow)
-        if self._options.rows == "split":
-            rows = cycle_rows(ball, paths, x)
-        else:
-            rows = aggregated_row(ball, paths)
+        rows = cycle_rows(ball, paths, x) if self._kind == "split" else aggregated_row(ball, paths)
+        if len(rows) > 0 and rows.activity(x).max() > VIOLATION:
+            return rows
         # A row that x hardly violates would not move the master: the loop could go on for ever.
-        cuts = len(rows) > 0 and rows.activity(x).max() > VIOLATION
-        return rows if cuts else shortest_cycles(ball)
+        return shortest_cycles(ball) if first else Rows.empty()
+
+
+def reference_engine(
+    graph: Graph, cover: Cover, options: Options, rng: np.random.Generator
+) -> Engine:
+    """Everything exact and on the CPU, one root after another."""
+    variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
+    return Engine(
+        DijkstraFinder(graph, cover, options.ball_size),
+        ReferenceSolver(graph, variant),
+        options.rows,
+    )

@@ -16,14 +16,11 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
+from ..clock import Clock
 from ..graph import FloatArray, Graph
-from ..options import Direction
 from .ball import Ball
+from .magnanti_wong import MagnantiWong
 from .paths import Flow
-
-
-class SubproblemFailed(RuntimeError):
-    """HiGHS did not solve a subproblem; the caller falls back on the shortest cycles."""
 
 
 class ReferenceSolver:
@@ -33,17 +30,33 @@ class ReferenceSolver:
     ----------
     graph : Graph
         The instance.
+    magnanti_wong : MagnantiWong, optional
+        Solve this variant of every subproblem too.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, magnanti_wong: MagnantiWong | None = None) -> None:
         self._graph = graph
+        self._magnanti_wong = magnanti_wong
         self._highs = highspy.Highs()
         self._highs.silent()
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("presolve", "off")
         self._highs.setOptionValue("solver", "simplex")
 
-    def solve(self, ball: Ball, x: FloatArray) -> Flow:
+    def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
+        """Solutions of the dual subproblem of every ball, then of the Magnanti-Wong variants.
+
+        A subproblem that HiGHS does not solve gives a flow of zeros.
+        """
+        base, variants = [], []
+        for ball in balls:
+            clock.check()
+            base.append(self.solve_base(ball, x))
+            if self._magnanti_wong is not None:
+                variants.append(self.solve_magnanti_wong(ball, x, self._magnanti_wong))
+        return base + variants
+
+    def solve_base(self, ball: Ball, x: FloatArray) -> Flow:
         """A maximiser of the dual subproblem at x."""
         n, m, k = len(ball.nodes), len(ball.edges), len(ball.targets)
         # In units of the largest supply, and no edge wider than all supplies together: HiGHS'
@@ -73,20 +86,19 @@ class ReferenceSolver:
         self._highs.passModel(lp)
         return self._run(m)
 
-    def solve_magnanti_wong(
-        self, ball: Ball, x: FloatArray, tau: float, penalty: FloatArray
-    ) -> Flow:
-        """The Magnanti-Wong variant of the subproblem that ``solve`` was just called with.
+    def solve_magnanti_wong(self, ball: Ball, x: FloatArray, variant: MagnantiWong) -> Flow:
+        """The Magnanti-Wong variant of the subproblem that ``solve_base`` was just called with.
 
-        Minimises ``penalty . (flow)`` over the same flows subject to an activity of at least
+        Maximises ``-penalty . flow`` over the same flows subject to an activity of at least
         ``tau`` times the optimum, which the last call has found.
         """
-        m, columns = len(ball.edges), np.arange(2 * len(ball.edges) + len(ball.targets))
-        columns = columns.astype(np.int32)
+        m, k = len(ball.edges), len(ball.targets)
+        columns = np.arange(2 * m + k, dtype=np.int32)
+        least = variant.tau * self._highs.getInfo().objective_function_value
         activity = self._activity(ball, x)
-        optimum = self._highs.getInfo().objective_function_value
-        self._highs.addRow(tau * optimum, highspy.kHighsInf, len(columns), columns, activity)
-        cost = -np.concatenate([penalty[:m], penalty[:m], penalty[m:]])
+        self._highs.addRow(least, highspy.kHighsInf, len(columns), columns, activity)
+        on_edges, on_targets = np.split(variant.penalty(self._graph, ball), [m])
+        cost = -np.concatenate([on_edges, on_edges, on_targets])
         self._highs.changeColsCost(len(columns), columns, cost)
         return self._run(m)
 
@@ -97,21 +109,7 @@ class ReferenceSolver:
     def _run(self, m: int) -> Flow:
         self._highs.run()
         status = self._highs.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise SubproblemFailed(self._highs.modelStatusToString(status))
         value = np.array(self._highs.getSolution().col_value)
+        if status != highspy.HighsModelStatus.kOptimal:
+            value = np.zeros_like(value)
         return Flow(value[:m] - value[m : 2 * m], value[2 * m :])
-
-
-def magnanti_wong_penalty(
-    graph: Graph, ball: Ball, direction: Direction, rng: np.random.Generator
-) -> FloatArray:
-    """Minus the objective of the Magnanti-Wong problem: per edge of the ball, then per target."""
-    edges = np.concatenate([ball.edges, ball.target_edges])
-    penalty: FloatArray
-    if direction == "inverse_weight":
-        penalty = 1.0 / (1e-4 + np.abs(graph.weights[edges]))
-    else:
-        penalty = rng.random(len(edges))
-        penalty /= np.linalg.norm(penalty)
-    return penalty
