@@ -8,9 +8,10 @@ from math import fsum
 import numpy as np
 
 from . import rounding
+from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
-from .graph import FloatArray, Graph, IntArray
+from .graph import Graph
 from .master import Master, MasterFailed
 from .options import Options
 from .result import Progress, Round, Status, relative_gap

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from .graph import BoolArray, Graph, IntArray
+from .arrays import BoolArray, IntArray
+from .graph import Graph
 from .options import CoverMethod
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
@@ -12,19 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
+
+from .arrays import BoolArray, FloatArray, IntArray
+from .validation import canonical_edges, finite_weights, node_count, node_ids, node_names
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
     import pandas as pd
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-
-MAX_NODES = 2**31 - 1
-"""Ids at or past this are surely keys, not positions; pass them as names instead."""
 
 SYMMETRY_TOLERANCE = 1e-10
 """Relative to the largest entry: rounding noise of a computed matrix is no asymmetry."""
@@ -76,16 +70,16 @@ class Graph:
             pairs = np.empty((0, 2), dtype=np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise ValueError(f"edges must have shape (m, 2), not {pairs.shape}")
-        n = _node_count(n)
-        u, v = _node_ids(pairs[:, 0], "edges"), _node_ids(pairs[:, 1], "edges")
-        w = _finite_weights(weights, len(u))
+        n = node_count(n)
+        u, v = node_ids(pairs[:, 0], "edges"), node_ids(pairs[:, 1], "edges")
+        w = finite_weights(weights, len(u))
         if len(u) and (largest := int(max(u.max(), v.max()))) >= n:
             raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
-        for field, value in zip(("edges", "weights"), _canonical(n, u, v, w), strict=True):
+        for field, value in zip(("edges", "weights"), canonical_edges(n, u, v, w), strict=True):
             value.flags.writeable = False
             object.__setattr__(self, field, value)
         object.__setattr__(self, "n", n)
-        object.__setattr__(self, "names", _node_names(names, n))
+        object.__setattr__(self, "names", node_names(names, n))
 
     @classmethod
     def from_edges(
@@ -111,7 +105,7 @@ class Graph:
         >>> Graph.from_edges([0, 1, 1], [1, 2, 0], [1.0, -2.0, 0.5]).weights.tolist()
         [1.5, -2.0]
         """
-        u, v = _node_ids(u, "u"), _node_ids(v, "v")
+        u, v = node_ids(u, "u"), node_ids(v, "v")
         if len(u) != len(v):
             raise ValueError(f"u and v must have the same length, not {len(u)} and {len(v)}")
         if n is None:
@@ -166,8 +160,7 @@ class Graph:
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, not of shape {A.shape}")
         A = sp.csr_array(A)
-        _finite_weights(A.data, A.nnz)
-        A = A.astype(np.float64)
+        A = _finite_matrix(A)
         difference = sp.coo_array(A - A.T)
         scale = np.abs(A.data).max(initial=0.0)
         bad = np.abs(difference.data) > SYMMETRY_TOLERANCE * scale
@@ -197,8 +190,7 @@ class Graph:
         W = np.asarray(W)
         if W.ndim != 2 or W.shape[0] != W.shape[1]:
             raise ValueError(f"the matrix must be square, not of shape {W.shape}")
-        _finite_weights(W.ravel(), W.size)
-        return cls.from_scipy(sp.csr_array(W.astype(np.float64)))
+        return cls.from_scipy(_finite_matrix(sp.csr_array(W)))
 
     @classmethod
     def from_pandas(
@@ -301,79 +293,15 @@ def canonical_labels(labels: ArrayLike) -> IntArray:
     return rank[inverse]
 
 
-def _canonical(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:
-    loops = u == v
-    if loops.any():
-        warnings.warn(
-            f"{int(loops.sum())} self-loop(s) dropped (the first at node {u[loops][0]}): "
-            "no clustering can cut them",
-            stacklevel=3,
-        )
-        u, v, w = u[~loops], v[~loops], w[~loops]
-    keys, inverse = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
-    summed = np.bincount(inverse, w, len(keys)) if len(keys) else np.empty(0)
-    if not np.isfinite(np.abs(summed).sum()):
-        raise ValueError("the weights add up to more than a float64 can hold; scale them down")
-    kept = summed != 0
-    keys = keys[kept]
-    return np.column_stack([keys // n, keys % n]), summed[kept]
-
-
-def _node_count(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, int | np.integer):
-        raise ValueError(f"n must be an integer, not {n!r}")
-    if n < 1:
-        raise ValueError(f"n must be at least 1 (a graph needs a node), not {n}")
-    if n > MAX_NODES:
-        raise ValueError(f"n must be at most {MAX_NODES}, not {n}; pass large keys as node names")
-    return int(n)
-
-
-def _node_ids(ids: ArrayLike, what: str) -> IntArray:
-    array = np.asarray(ids)
-    if array.ndim != 1:
-        raise ValueError(f"{what} must be one-dimensional, not of shape {array.shape}")
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"node ids in {what} must be integers, not {array.flat[0]!r}")
-    whole = np.isfinite(array) & (array == np.floor(array))
-    if not whole.all():
-        at = int(np.flatnonzero(~whole)[0])
-        raise ValueError(f"node ids must be integers: {what}[{at}] is {array[at]}")
-    for bad, reason in ((array < 0, "at least 0"), (array >= MAX_NODES, f"below {MAX_NODES}")):
-        if bad.any():
-            at = int(np.flatnonzero(bad)[0])
-            raise ValueError(f"node ids must be {reason}: {what}[{at}] is {array[at]}")
-    return array.astype(np.int64)
-
-
-def _finite_weights(weights: ArrayLike, m: int) -> FloatArray:
-    array = np.asarray(weights)
-    if array.size == 0:
-        array = np.empty(0)
-    if array.shape != (m,):
-        raise ValueError(f"weights must have shape ({m},), one an edge, not {array.shape}")
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"weights must be real numbers, not {array.flat[0]!r}")
-    bad = ~np.isfinite(array)
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"weights must be finite: entry {at} is {array[at]}")
-    return array.astype(np.float64)
-
-
-def _node_names(names: Iterable[Hashable] | None, n: int) -> tuple[Hashable, ...] | None:
-    if names is None:
-        return None
-    names = tuple(names)
-    if len(names) != n:
-        raise ValueError(f"names must have one entry a node ({n}), not {len(names)}")
-    if len(set(names)) != n:
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ValueError(f"names must be different: {twice!r} appears twice")
-    return names
-
-
 def _unless_range(names: list[Hashable]) -> list[Hashable] | None:
     return None if names == list(range(len(names))) else names
+
+
+def _finite_matrix(A: sp.csr_array) -> sp.csr_array:
+    if A.dtype.kind not in "biuf":
+        raise ValueError(f"the matrix must hold real numbers, not {A.dtype}")
+    bad = ~np.isfinite(A.data)
+    if bad.any():
+        i, j = (int(c[bad][0]) for c in A.tocoo().coords)
+        raise ValueError(f"weights must be finite: entry ({i}, {j}) is {A[i, j]}")
+    return A.astype(np.float64)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .graph import FloatArray, Graph, IntArray
+from .arrays import FloatArray, IntArray
+from .graph import Graph
 
 PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket")
 """What :func:`example_picture` offers; all come inside scikit-image, without any download."""

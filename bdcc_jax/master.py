@@ -9,8 +9,8 @@ from typing import Any
 import highspy
 import numpy as np
 
+from .arrays import FloatArray
 from .clock import Clock, TimeLimitReached
-from .graph import FloatArray
 from .rows import Rows
 
 _STATUS = highspy.HighsModelStatus

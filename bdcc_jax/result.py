@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Any, Literal
 
-from .graph import BoolArray, Graph, IntArray
+from .arrays import BoolArray, IntArray
+from .graph import Graph
 from .options import Options
 
 Phase = Literal["lp", "ilp"]
@@ -167,7 +169,7 @@ class Result:
             "disagreement": self.disagreement,
             "lower_bound": self.lower_bound,
             "gap": self.gap,
-            "relative_gap": self.relative_gap,
+            "relative_gap": self.relative_gap if isfinite(self.relative_gap) else None,
             "tolerance": self.tolerance,
             "n": self.graph.n,
             "m": self.graph.m,

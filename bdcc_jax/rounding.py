@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
+from .arrays import BoolArray, FloatArray, IntArray
 from .clock import Clock
 from .cover import Cover
-from .graph import BoolArray, FloatArray, Graph, IntArray
+from .graph import Graph
 from .options import Rounding
 
 LARGEST_FLOW = 2**29

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .graph import FloatArray
+from .arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

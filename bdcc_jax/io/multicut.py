@@ -23,7 +23,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..graph import MAX_NODES, FloatArray, Graph, IntArray
+from ..arrays import FloatArray, IntArray
+from ..graph import Graph
+from ..validation import MAX_NODES
 from .errors import FormatError
 
 HEADER = "MULTICUT"

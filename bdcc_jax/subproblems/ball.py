@@ -13,9 +13,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..clock import Clock
 from ..compiled import compiled
-from ..graph import BoolArray, FloatArray, Graph, IntArray
+from ..graph import Graph
 
 VIOLATION = 1e-6
 """A cycle inequality counts as violated by more than this: ten times HiGHS' row tolerance, so that

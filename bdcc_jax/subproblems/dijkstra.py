@@ -6,10 +6,11 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..clock import Clock
 from ..compiled import compiled
 from ..cover import Cover
-from ..graph import BoolArray, FloatArray, Graph, IntArray
+from ..graph import Graph
 from .ball import VIOLATION, Ball, BallMaker
 
 

@@ -7,9 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ..arrays import FloatArray
 from ..clock import Clock
 from ..cover import Cover
-from ..graph import FloatArray, Graph
+from ..graph import Graph
 from ..options import Options, RowKind
 from ..rows import Rows
 from .ball import VIOLATION, Ball, BallFinder

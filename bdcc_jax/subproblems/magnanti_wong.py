@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..graph import FloatArray, Graph
+from ..arrays import FloatArray
+from ..graph import Graph
 from ..options import Direction
 from .ball import Ball
 

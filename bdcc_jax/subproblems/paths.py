@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..arrays import FloatArray, IntArray
 from ..compiled import compiled
-from ..graph import FloatArray, IntArray
 from ..rows import Rows
 from .ball import VIOLATION, Ball
 

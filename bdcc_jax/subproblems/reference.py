@@ -16,8 +16,9 @@ from __future__ import annotations
 import highspy
 import numpy as np
 
+from ..arrays import FloatArray
 from ..clock import Clock
-from ..graph import FloatArray, Graph
+from ..graph import Graph
 from .ball import Ball
 from .magnanti_wong import MagnantiWong
 from .paths import Flow

@@ -1,0 +1,177 @@
+"""Batched Bellman-Ford over roots: shortest paths on E+ with lengths x, in pure JAX.
+
+Arrays are [node, root]: a sweep reads whole rows, which are contiguous, and needs no scatter. The
+minimum over the arcs into a node is taken by gathers alone, in groups of WIDTH arcs, then groups of
+groups, until one is left a node; a hub of a thousand arcs costs as much as a thousand arcs do.
+
+All lengths are float64 and added in the order of the path, root first, as Dijkstra's algorithm adds
+them: the distances, and so the verdicts, are the same to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from ..arrays import IntArray
+from ..graph import Graph
+from .ball import positive_adjacency
+from .buckets import bucket, pad
+
+WIDTH = 8
+"""Arcs in a group."""
+
+FAR = 2**30
+"""More hops than any path has, more arcs than any graph: stands for 'none'."""
+
+
+class ArcGroups(NamedTuple):
+    """E+ by node: groups of arcs, and which groups make a node; int32, on the host or a device.
+
+    Attributes
+    ----------
+    neighbour, edge : [groups, width]
+        The other end and the edge of every arc. A missing arc has the edge id m, of length inf.
+    owner : [groups]
+        The node that a group belongs to.
+    levels : tuple of [size, width]
+        Entry i of a level is the minimum over these entries of the level below. The last level,
+        or the groups themselves if there is none, has an entry a node and an empty one.
+    """
+
+    neighbour: Any
+    edge: Any
+    owner: Any
+    levels: tuple[Any, ...]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, padding included."""
+        return int((self.levels[-1] if self.levels else self.neighbour).shape[0]) - 1
+
+
+def arc_groups(graph: Graph) -> ArcGroups:
+    """Group the arcs of E+, on the host; all sizes are rounded up to buckets."""
+    starts, neighbours, edges = positive_adjacency(graph)
+    counts = pad(np.diff(starts), bucket(graph.n), 0)
+    tables, owners, empty = [], [], len(neighbours)
+    while True:
+        last = int(counts.max()) <= WIDTH
+        table, owner, counts = _group(counts, empty, one_each=last)
+        tables.append(table.astype(np.int32))
+        owners.append(owner.astype(np.int32))
+        empty = len(table) - 1
+        if last:
+            break
+    return ArcGroups(
+        neighbour=np.append(neighbours, 0).astype(np.int32)[tables[0]],
+        edge=np.append(edges, graph.m).astype(np.int32)[tables[0]],
+        owner=owners[0],
+        levels=tuple(tables[1:]),
+    )
+
+
+def _group(counts: IntArray, empty: int, *, one_each: bool) -> tuple[IntArray, IntArray, IntArray]:
+    """Cut consecutive runs of the given lengths into groups of at most WIDTH.
+
+    Returns the members of every group (``empty`` where there is none; the last group is all empty),
+    the run that each group belongs to, and how many groups each run has: exactly one each if so
+    asked, which needs all runs to be short enough.
+    """
+    width = bucket(min(int(counts.max()), WIDTH), least=1)
+    groups = np.ones_like(counts) if one_each else -(-counts // width)
+    owner = np.repeat(np.arange(len(counts)), groups)
+    rank = np.arange(len(owner)) - np.repeat(np.cumsum(groups) - groups, groups)
+    offset = rank[:, None] * width + np.arange(width)
+    first = np.cumsum(counts) - counts
+    members = np.where(offset < counts[owner, None], first[owner, None] + offset, empty)
+    size = len(owner) + 1 if one_each else bucket(len(owner) + 1)
+    return pad(members, size, empty), pad(owner, size, 0), groups
+
+
+@jax.jit
+def distances(arcs: ArcGroups, lengths: Array, roots: Array, limits: Array) -> Array:
+    """Distance of every node from every root, inf where it is not below the root's limit.
+
+    Parameters
+    ----------
+    arcs : ArcGroups
+        The graph.
+    lengths : float64 [m + 1 or more]
+        Length of every edge, at least 0, and inf from position m on.
+    roots : int32 [R]
+        Nodes; -1 for a root that only fills up the batch.
+    limits : float64 [R]
+        Paths of this length or longer do not count.
+
+    Returns
+    -------
+    float64 [n, R]
+    """
+    along = lengths[arcs.edge]
+    nodes = jnp.arange(arcs.n_nodes, dtype=jnp.int32)
+    start = jnp.where(nodes[:, None] == roots[None, :], 0.0, jnp.inf)
+
+    def sweep(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        old, _ = state
+        reached = _minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
+        new = jnp.where(reached < limits[None, :], jnp.minimum(old, reached), old)
+        return new, jnp.any(new < old)
+
+    return lax.while_loop(lambda state: state[1], sweep, (start, jnp.array(True)))[0]
+
+
+@jax.jit
+def shortest_path_trees(
+    arcs: ArcGroups, lengths: Array, roots: Array, distance: Array
+) -> tuple[Array, Array]:
+    """Hops to the root on the shortest of the shortest paths, and the arc to the parent on it.
+
+    An arc u -> v is tight if ``d_u + x_e = d_v``. Counting hops along tight arcs makes the parents
+    a tree even where lengths are zero. An arc is its flat position in ``arcs.neighbour``; nodes
+    without a parent have FAR.
+    """
+    along = lengths[arcs.edge]
+    reached = distance[arcs.owner]
+
+    def tight(k: int) -> Array:
+        length = distance[arcs.neighbour[:, k]] + along[:, k, None]
+        return (length == reached) & jnp.isfinite(reached)
+
+    nodes = jnp.arange(arcs.n_nodes, dtype=jnp.int32)
+    start = jnp.where(nodes[:, None] == roots[None, :], jnp.int32(0), jnp.int32(FAR))
+
+    def sweep(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        old, _ = state
+
+        def one_more(k: int) -> Array:
+            return jnp.where(tight(k), old[arcs.neighbour[:, k]] + 1, jnp.int32(FAR))
+
+        new = jnp.minimum(old, _minimum(arcs, one_more))
+        return new, jnp.any(new < old)
+
+    hops = lax.while_loop(lambda state: state[1], sweep, (start, jnp.array(True)))[0]
+    arc = jnp.arange(arcs.neighbour.size, dtype=jnp.int32).reshape(arcs.neighbour.shape)
+
+    def to_parent(k: int) -> Array:
+        nearer = tight(k) & (hops[arcs.neighbour[:, k]] + 1 == hops[arcs.owner])
+        return jnp.where(nearer, arc[:, k, None], jnp.int32(FAR))
+
+    return hops, _minimum(arcs, to_parent)
+
+
+def _minimum(arcs: ArcGroups, value: Callable[[int], Array]) -> Array:
+    """Per node the minimum over its arcs of a value, given for the k-th arc of every group."""
+    result = value(0)
+    for k in range(1, arcs.neighbour.shape[1]):
+        result = jnp.minimum(result, value(k))
+    for level in arcs.levels:
+        below, result = result, result[level[:, 0]]
+        for k in range(1, level.shape[1]):
+            result = jnp.minimum(result, below[level[:, k]])
+    return result[:-1]

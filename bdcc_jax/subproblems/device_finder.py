@@ -1,0 +1,148 @@
+"""Violation detection on a device: all roots of a chunk at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import FloatArray, IntArray
+from ..clock import Clock
+from ..cover import Cover
+from ..graph import Graph
+from .ball import VIOLATION, Ball, BallMaker
+from .bellman_ford import FAR, ArcGroups, arc_groups, distances, shortest_path_trees
+from .buckets import bucket, pad
+
+BYTES_PER_ENTRY = 64
+"""Device memory for one node of one root: distances, hops and parents, old, new and in flight."""
+
+
+class DeviceFinder:
+    """Finds the violated roots at a given x by batched Bellman-Ford.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    cover : Cover
+        The roots and their shares of E-.
+    ball_size : int or None
+        See :class:`BallMaker`.
+    device : jax.Device
+        Where to search.
+    memory : int
+        Bytes that one chunk of roots may take on the device.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        cover: Cover,
+        ball_size: int | None,
+        device: jax.Device,
+        memory: int = 2**28,
+    ) -> None:
+        self._cover, self._device = cover, device
+        self._maker = BallMaker(graph, ball_size)
+        self._arcs = arc_groups(graph)
+        self._on_device = jax.device_put(self._arcs, device)
+        fits = memory // (BYTES_PER_ENTRY * self._arcs.n_nodes)
+        self._chunk = max(8, 1 << max(0, int(fits).bit_length() - 1))
+
+    def find(self, x: FloatArray, clock: Clock) -> list[Ball]:
+        """The balls of all violated roots."""
+        cover = self._cover
+        open_edges = x[cover.edges] > VIOLATION
+        root_of_edge = np.repeat(np.arange(len(cover)), np.diff(cover.starts))
+        active = np.unique(root_of_edge[open_edges])
+        balls: list[Ball] = []
+        with jax.enable_x64(True), jax.default_device(self._device):
+            lengths = self._put(pad(x, bucket(len(x) + 1), np.inf))
+            for start in range(0, len(active), self._chunk):
+                clock.check()
+                chunk = active[start : start + self._chunk]
+                mine = open_edges & np.isin(root_of_edge, chunk)
+                column = np.searchsorted(chunk, root_of_edge[mine])
+                balls += self._find_chunk(
+                    lengths,
+                    cover.roots[chunk],
+                    column,
+                    cover.edges[mine],
+                    cover.far_ends[mine],
+                    x[cover.edges[mine]] - VIOLATION,
+                )
+        return balls
+
+    def _find_chunk(
+        self,
+        lengths: jax.Array,
+        roots: IntArray,
+        column: IntArray,
+        edges: IntArray,
+        far_ends: IntArray,
+        reach: FloatArray,
+    ) -> list[Ball]:
+        limits = np.zeros(len(roots))
+        np.maximum.at(limits, column, reach)
+        width, targets = bucket(len(roots)), bucket(len(edges))
+        on_device = self._put(pad(roots, width, -1).astype(np.int32))
+        distance = distances(
+            self._on_device, lengths, on_device, self._put(pad(limits, width, 0.0))
+        )
+        violated = np.asarray(
+            _violated(
+                distance,
+                self._put(pad(far_ends, targets, 0).astype(np.int32)),
+                self._put(pad(column, targets, 0).astype(np.int32)),
+                self._put(pad(reach, targets, -np.inf)),
+            )
+        )[: len(edges)]
+        if not violated.any():
+            return []
+        edges, far_ends, column = edges[violated], far_ends[violated], column[violated]
+        hit, column = np.unique(column, return_inverse=True)
+        picked = self._put(pad(hit, bucket(len(hit)), hit[0]).astype(np.int32))
+        near, hops, arc = (
+            np.asarray(a)[:, : len(hit)]
+            for a in _trees(self._on_device, lengths, on_device, distance, picked)
+        )
+        by_column = np.split(np.arange(len(edges)), np.searchsorted(column, np.arange(1, len(hit))))
+        return [
+            self._ball(near[:, c], hops[:, c], arc[:, c], far_ends[mine], edges[mine])
+            for c, mine in enumerate(by_column)
+        ]
+
+    def _ball(
+        self, near: FloatArray, hops: IntArray, arc: IntArray, far_ends: IntArray, edges: IntArray
+    ) -> Ball:
+        reached = np.flatnonzero(np.isfinite(near))
+        nodes = reached[np.lexsort((hops[reached], near[reached]))]
+        position = np.empty(len(near), dtype=np.int64)
+        position[nodes] = np.arange(len(nodes))
+        arcs = np.where(arc[nodes] == FAR, 0, arc[nodes])
+        parent = position[self._arcs.neighbour.ravel()[arcs]]
+        via = self._arcs.edge.ravel()[arcs].astype(np.int64)
+        parent[0] = via[0] = -1  # the root comes first: distance 0, no hops
+        return self._maker.make(nodes, parent, via, position[far_ends], edges)
+
+    def _put(self, array: NDArray[Any]) -> jax.Array:
+        on_device: jax.Array = jax.device_put(array, self._device)
+        return on_device
+
+
+@jax.jit
+def _violated(
+    distance: jax.Array, far_ends: jax.Array, column: jax.Array, reach: jax.Array
+) -> jax.Array:
+    return distance[far_ends, column] < reach
+
+
+@jax.jit
+def _trees(
+    arcs: ArcGroups, lengths: jax.Array, roots: jax.Array, distance: jax.Array, picked: jax.Array
+) -> tuple[jax.Array, ...]:
+    near = distance[:, picked]
+    return near, *shortest_path_trees(arcs, lengths, roots[picked], near)
