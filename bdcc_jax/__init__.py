@@ -3,7 +3,7 @@
 from .environment import show_versions
 from .graph import Graph
 from .io import FormatError, read, write
-from .options import Options
+from .options import Options, PDLPOptions
 from .result import Progress, Result, Round, Status
 from .solve import solve
 
@@ -11,6 +11,7 @@ __all__ = [
     "FormatError",
     "Graph",
     "Options",
+    "PDLPOptions",
     "Progress",
     "Result",
     "Round",

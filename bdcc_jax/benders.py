@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import fsum
 
+import jax
 import numpy as np
 
 from . import rounding
@@ -15,12 +16,16 @@ from .graph import Graph
 from .master import Master, MasterFailed
 from .options import Options
 from .result import Progress, Round, Status, relative_gap
-from .subproblems.engine import Separation, reference_engine
+from .subproblems.engine import Separation, make_engine
 
 Callback = Callable[[Progress], bool | None]
 
 TOLERANCE = 1e-9
 """Bounds that differ by less than this share of the sum of all |w| have met."""
+
+
+class ContradictedBound(RuntimeError):
+    """A lower bound lies above the cost of a clustering: the ILP solver has erred."""
 
 
 class Bounds:
@@ -55,8 +60,10 @@ class Bounds:
         return True
 
     def raise_lower(self, bound: float) -> None:
-        """Take a lower bound if it is better."""
-        # The ILP's bound may pass the optimum by HiGHS' tolerance, never the value of a clustering.
+        """Take a lower bound if it is better; refuse one that a known clustering contradicts."""
+        if bound > self.upper + self.tolerance:
+            raise ContradictedBound(f"bound {bound}, but a clustering costs {self.upper}")
+        # HiGHS' bound of the ILP is exact but for rounding.
         self.lower = max(self.lower, min(bound, self.upper))
 
     @property
@@ -90,6 +97,8 @@ class Benders:
         For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
+    device : jax.Device
+        Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
     """
@@ -102,9 +111,10 @@ class Benders:
         gap: float,
         seed: int,
         clock: Clock,
+        device: jax.Device,
         callback: Callback | None,
     ) -> None:
-        self._graph, self._options, self._clock = graph, options, clock
+        self._graph, self._options, self._clock, self._device = graph, options, clock, device
         self._gap, self._seed, self._callback = gap, seed, callback
         self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
         self.history: list[Round] = []
@@ -119,7 +129,7 @@ class Benders:
             return Status.INTERRUPTED
         except TimeLimitReached:
             return self.bounds.verdict or Status.TIME_LIMIT
-        except MasterFailed:
+        except (MasterFailed, ContradictedBound):
             return self.bounds.verdict or Status.NUMERICAL
 
     def _algorithm_1(self) -> Status:
@@ -133,7 +143,8 @@ class Benders:
                 gap=self._gap,
                 absolute_gap=max(options.absolute_gap, bounds.tolerance / 2),
             )
-        engine = reference_engine(graph, cover, options, np.random.default_rng(self._seed))
+        rng = np.random.default_rng(self._seed)
+        engine = make_engine(graph, cover, options, rng, self._device)
         while True:
             spent = dict(self._clock.spent)
             x = self._solve_master(master)
@@ -152,9 +163,15 @@ class Benders:
     def _solve_master(self, master: Master) -> FloatArray:
         with self._clock.measure("master"):
             try:
-                return master.solve(self._clock, self.bounds.cut).x
-            finally:
+                try:
+                    return master.solve(self._clock, self.bounds.cut)
+                finally:
+                    self.bounds.raise_lower(master.proven_bound)
+            except ContradictedBound:
+                master.solve_carefully()
+                x = master.solve(self._clock, self.bounds.cut)
                 self.bounds.raise_lower(master.proven_bound)
+                return x
 
     def _round(self, x: FloatArray, cover: Cover) -> bool:
         with self._clock.measure("rounding"):
@@ -176,6 +193,7 @@ class Benders:
                 rows=master.n_rows,
                 new_rows=len(separation.rows),
                 violated_roots=separation.violated_roots,
+                fallbacks=separation.fallbacks,
                 master_seconds=seconds.get("master", 0.0),
                 detection_seconds=seconds.get("detection", 0.0),
                 subproblem_seconds=seconds.get("subproblems", 0.0),

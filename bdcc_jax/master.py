@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
@@ -19,14 +18,6 @@ _OUT_OF_TIME = (_STATUS.kTimeLimit, _STATUS.kInterrupt)
 
 class MasterFailed(RuntimeError):
     """HiGHS gave up on the master, twice."""
-
-
-@dataclass(frozen=True, eq=False)
-class MasterSolution:
-    """A minimiser of the current master and a lower bound on the objective of every clustering."""
-
-    x: FloatArray
-    lower_bound: float
 
 
 class Master:
@@ -98,12 +89,17 @@ class Master:
         self._highs.setOptionValue("presolve", "choose")
         self._highs.setOptionValue("solver", "choose")
 
-    def solve(self, clock: Clock, incumbent: FloatArray) -> MasterSolution:
-        """Solve the LP, or the ILP once integrality is enforced.
+    def solve_carefully(self) -> None:
+        """From here on the ILP is solved as it is and to tighter tolerances, which is slower."""
+        self._highs.clearSolver()
+        self._highs.setOptionValue("presolve", "off")
+        self._highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
 
-        ``incumbent`` is the cut of the best clustering, from which the ILP starts. Raises
-        TimeLimitReached when the clock runs out first, with the bound proven until then in
-        ``proven_bound``.
+    def solve(self, clock: Clock, incumbent: FloatArray) -> FloatArray:
+        """A minimiser of the LP, or of the ILP once integrality is enforced.
+
+        ``incumbent`` is the cut of the best clustering, from which the ILP starts. What was proven
+        is in ``proven_bound``, also when the clock runs out first (TimeLimitReached).
         """
         if self._integral:
             self._highs.setSolution(len(incumbent), self._columns, incumbent)
@@ -118,7 +114,7 @@ class Master:
             raise MasterFailed(self._highs.modelStatusToString(status))
         x = np.clip(self._highs.getSolution().col_value, 0.0, 1.0)
         # Integral up to HiGHS' tolerance: exactly integral, so that detection is exact too.
-        return MasterSolution(np.round(x) if self._integral else x, self.proven_bound)
+        return np.round(x) if self._integral else x
 
     proven_bound: float = -np.inf
     """Lower bound that the last call of ``solve`` proved, finished or not."""

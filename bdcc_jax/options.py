@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-Engine = Literal["reference"]
+Engine = Literal["auto", "reference", "pdlp"]
 RowKind = Literal["split", "aggregated"]
 Direction = Literal["random", "inverse_weight"]
 CoverMethod = Literal["greedy", "exact"]
 Rounding = Literal["parallel", "serial"]
+
+
+@dataclass(frozen=True)
+class PDLPOptions:
+    """When to stop, and how precisely to compute.
+
+    Parameters
+    ----------
+    tolerance : float
+        A problem has converged when its duality gap and its violation of conservation (priced
+        at the largest reward) are at most this part of its value.
+    iteration_limit : int
+        Problems that need more are returned as they are, marked as not converged.
+    single_iterations : int
+        Iterations in float32; what has not converged by then continues in float64.
+    """
+
+    tolerance: float = 1e-3
+    iteration_limit: int = 1000
+    single_iterations: int = 256
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.tolerance < 1.0:
+            raise ValueError(f"tolerance is {self.tolerance}, but must lie between 0 and 1")
+        if self.iteration_limit < 1:
+            raise ValueError(f"iteration_limit is {self.iteration_limit}, but must be at least 1")
+        if self.single_iterations < 0:
+            raise ValueError(f"single_iterations is {self.single_iterations}, but must be >= 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,8 +46,10 @@ class Options:
 
     Parameters
     ----------
-    engine : {'reference'}
-        Who solves the Benders subproblems. 'reference': HiGHS, exactly, one root after another.
+    engine : {'auto', 'reference', 'pdlp'}
+        Who finds violations and solves the Benders subproblems. 'reference': Dijkstra and HiGHS,
+        exactly, one root after another, on the CPU. 'pdlp': Bellman-Ford and a first-order LP
+        solver in JAX, in batches, on any device. 'auto': 'pdlp' on a GPU, 'reference' on a CPU.
     rows : {'split', 'aggregated'}
         'aggregated' adds one Benders row a subproblem solution, as the paper does; 'split' adds
         the violated cycle inequalities that this row is the sum of, which are stronger together.
@@ -43,6 +73,8 @@ class Options:
         Stop after this many rounds.
     absolute_gap : float
         Stop when the upper and the lower bound differ by at most this.
+    pdlp : PDLPOptions
+        Tolerance and limits of the engine 'pdlp'.
 
     Examples
     --------
@@ -52,7 +84,7 @@ class Options:
     'aggregated'
     """
 
-    engine: Engine = "reference"
+    engine: Engine = "auto"
     rows: RowKind = "split"
     tau: float | None = None
     direction: Direction = "random"
@@ -62,6 +94,7 @@ class Options:
     rounding: tuple[Rounding, ...] = ("serial",)
     max_rounds: int | None = None
     absolute_gap: float = 0.0
+    pdlp: PDLPOptions = field(default_factory=PDLPOptions)
 
     def __post_init__(self) -> None:
         _check_choice("engine", self.engine, get_args(Engine))
@@ -78,6 +111,8 @@ class Options:
         _check_count("max_rounds", self.max_rounds, at_least=1)
         check_amount("cover_time_limit", self.cover_time_limit)
         check_amount("absolute_gap", self.absolute_gap)
+        if not isinstance(self.pdlp, PDLPOptions):
+            raise ValueError(f"pdlp must be a PDLPOptions object, not {self.pdlp!r}")
 
     @classmethod
     def paper(cls, tau: float | None = 0.5, **changes: Any) -> Options:
@@ -93,7 +128,7 @@ class Options:
             "ball_size": None,
             "cover": "exact",
         }
-        unknown = set(changes) - {field.name for field in fields(cls)}
+        unknown = set(changes) - {known.name for known in fields(cls)}
         if unknown:
             raise ValueError(f"unknown option {sorted(unknown)[0]!r}")
         return cls(**(as_published | changes))

@@ -51,7 +51,8 @@ class Round:
     """One round of Algorithm 1.
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
-    went. Bounds are in the unit of ``Result.objective``.
+    went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that
+    did not converge in the batch and were solved by the exact reference instead.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Round:
     rows: int
     new_rows: int
     violated_roots: int
+    fallbacks: int
     master_seconds: float
     detection_seconds: float
     subproblem_seconds: float

@@ -67,6 +67,10 @@ def solve(
     options = Options() if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
+    if options.engine == "reference":
+        where = devices.resolve("cpu") if device == "auto" else where
+        if where.platform != "cpu":
+            raise ValueError(f"engine 'reference' runs on the CPU only, not on {device}")
     if time_limit is not None:
         check_amount("time_limit", time_limit)
     check_amount("gap", gap)
@@ -83,7 +87,7 @@ def solve(
         return bool(callback(state)) if callback is not None else False
 
     clock = Clock(time_limit)
-    run = Benders(graph, options, gap=gap, seed=seed, clock=clock, callback=observe)
+    run = Benders(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
     status = run.run()
     if printer is not None:
         printer.close()

@@ -69,7 +69,7 @@ def test_the_paper_at_every_tau_finds_the_same_optimum(name):
 def test_the_paper_to_the_letter(name):
     graph = instance(name)
     optimum = solve(graph).objective
-    for options in (Options.paper(), Options.paper(None)):
+    for options in (Options.paper(), Options.paper(None), Options.paper(0.99)):
         result = solve(graph, options=options)
         assert result.status == "optimal"
         assert result.objective == pytest.approx(optimum, abs=1e-6)

@@ -1,5 +1,6 @@
 """Detection, the dual subproblem LP, and rows, each against something independent."""
 
+import jax
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +13,7 @@ from bdcc_jax.clock import Clock
 from bdcc_jax.cover import vertex_cover
 from bdcc_jax.subproblems.ball import VIOLATION
 from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.engine import reference_engine
+from bdcc_jax.subproblems.engine import make_engine
 from bdcc_jax.subproblems.magnanti_wong import MagnantiWong
 from bdcc_jax.subproblems.paths import (
     Flow,
@@ -22,6 +23,8 @@ from bdcc_jax.subproblems.paths import (
     shortest_cycles,
 )
 from bdcc_jax.subproblems.reference import ReferenceSolver
+
+CPU = jax.devices("cpu")[0]
 
 
 def balls_at(graph, cover, x, ball_size=None):
@@ -108,8 +111,8 @@ def paper_lp(graph, cover, s, x):
 
 def activity(graph, ball, paths, x, unit):
     """The objective of the subproblem that the paths attain."""
-    row = aggregated_row(ball, paths)
-    return float(row.activity(x)[0]) * unit if len(row.indices) else 0.0
+    lengths = [x[ball.edges[p]].sum() for p in np.split(paths.edges, paths.starts[1:-1])]
+    return float(paths.amount @ (x[ball.target_edges[paths.target]] - lengths)) * unit
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -213,8 +216,12 @@ def test_decomposition_recovers_the_paths():
         flow[i] = sent.get((a, b), 0.0) - sent.get((b, a), 0.0)
     paths = decompose(ball, Flow(flow, np.array([3.5])))
     assert ball.nodes[ball.targets].tolist() == [target]
-    assert sorted(np.round(paths.amount * 5, 4)) == [1.0, 2.0]
-    assert np.diff(paths.starts).tolist() == [2, 2]
+    # The half unit that ends at node 6 goes along the shortest path instead.
+    assert sorted(np.round(paths.amount * 5, 4)) == [0.5, 1.0, 2.0]
+    assert np.diff(paths.starts).tolist() == [2, 2, 2]
+    row = aggregated_row(ball, paths)
+    assert (row.values == np.round(row.values)).all()
+    assert row.values.max() == 64 + 32 + 16
 
 
 @pytest.mark.parametrize("options", [Options(), Options.paper()], ids=["default", "paper"])
@@ -222,7 +229,7 @@ def test_rows_whenever_a_root_is_violated(options):
     rng = np.random.default_rng(11)
     graph = random_graph(rng, 30, 0.3)
     cover = vertex_cover(graph, "greedy")
-    engine = reference_engine(graph, cover, options, rng)
+    engine = make_engine(graph, cover, options, rng, CPU)
     x = graph.negative.astype(float)
     separation = engine.separate(x, Clock(None))
     assert separation.violated_roots == len(violated_roots(graph, cover, x)[0])
@@ -237,7 +244,7 @@ def test_a_flow_of_zeros_falls_back_on_the_shortest_cycles(monkeypatch):
     monkeypatch.setattr(ReferenceSolver, "_run", lambda self, m: Flow(np.zeros(m), np.zeros(1)))
     graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0])
     cover = vertex_cover(graph, "greedy")
-    engine = reference_engine(graph, cover, Options(), np.random.default_rng(0))
+    engine = make_engine(graph, cover, Options(), np.random.default_rng(0), CPU)
     rows = engine.separate(graph.negative.astype(float), Clock(None)).rows
     assert len(rows) == 1
     assert sorted(rows.values) == [-1, -1, 1]

@@ -5,15 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import jax
 import numpy as np
 
 from ..arrays import FloatArray
 from ..clock import Clock
+from ..compilation_cache import enable as enable_compilation_cache
 from ..cover import Cover
 from ..graph import Graph
 from ..options import Options, RowKind
 from ..rows import Rows
 from .ball import VIOLATION, Ball, BallFinder
+from .batched import BatchedSolver
+from .device_finder import DeviceFinder
 from .dijkstra import DijkstraFinder
 from .magnanti_wong import MagnantiWong
 from .paths import Flow, aggregated_row, cycle_rows, decompose, shortest_cycles
@@ -24,11 +28,13 @@ from .reference import ReferenceSolver
 class Separation:
     """New rows, valid for every clustering, and how many roots had a violated cycle inequality.
 
-    There are rows whenever ``violated_roots > 0``; 0 means that x satisfies all of C.
+    There are rows whenever ``violated_roots > 0``; 0 means that x satisfies all of C. ``fallbacks``
+    counts the subproblems that a batched solver handed over to the exact one.
     """
 
     rows: Rows
     violated_roots: int
+    fallbacks: int
 
 
 class SubproblemSolver(Protocol):
@@ -64,7 +70,8 @@ class Engine:
                 self._rows(balls[i % len(balls)], flow, x, first=i < len(balls))
                 for i, flow in enumerate(flows)
             ]
-        return Separation(Rows.concatenate(parts), len(balls))
+        fallbacks = sum(flow.fallback for flow in flows)
+        return Separation(Rows.concatenate(parts), len(balls), fallbacks)
 
     def _rows(self, ball: Ball, flow: Flow, x: FloatArray, *, first: bool) -> Rows:
         paths = decompose(ball, flow)
@@ -75,13 +82,26 @@ class Engine:
         return shortest_cycles(ball) if first else Rows.empty()
 
 
-def reference_engine(
-    graph: Graph, cover: Cover, options: Options, rng: np.random.Generator
+def make_engine(
+    graph: Graph,
+    cover: Cover,
+    options: Options,
+    rng: np.random.Generator,
+    device: jax.Device,
 ) -> Engine:
-    """Everything exact and on the CPU, one root after another."""
+    """The engine that the options ask for, on a device.
+
+    'reference' is exact and works through the roots on the CPU; 'pdlp' detects and solves in
+    batches on the device. 'auto' is 'pdlp' on a GPU and 'reference' on a CPU.
+    """
     variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
-    return Engine(
-        DijkstraFinder(graph, cover, options.ball_size),
-        ReferenceSolver(graph, variant),
-        options.rows,
-    )
+    finder: BallFinder
+    solver: SubproblemSolver
+    if options.engine == "pdlp" or (options.engine == "auto" and device.platform != "cpu"):
+        enable_compilation_cache()
+        finder = DeviceFinder(graph, cover, options.ball_size, device)
+        solver = BatchedSolver(graph, variant, options.pdlp, device)
+    else:
+        finder = DijkstraFinder(graph, cover, options.ball_size)
+        solver = ReferenceSolver(graph, variant)
+    return Engine(finder, solver, options.rows)
