@@ -43,7 +43,7 @@ class Bounds:
         self._graph = graph
         self._gap, self._absolute_gap = gap, absolute_gap
         self.tolerance = TOLERANCE * fsum(np.abs(graph.weights))
-        self.lower = graph.negative_sum
+        self._lower = graph.negative_sum
         self.labels = np.arange(graph.n)
         self.upper = graph.objective(self.labels)
         self.offer(graph.components(graph.positive))
@@ -63,8 +63,12 @@ class Bounds:
         """Take a lower bound if it is better; refuse one that a known clustering contradicts."""
         if bound > self.upper + self.tolerance:
             raise ContradictedBound(f"bound {bound}, but a clustering costs {self.upper}")
-        # HiGHS' bound of the ILP is exact but for rounding.
-        self.lower = max(self.lower, min(bound, self.upper))
+        self._lower = max(self._lower, float(bound))
+
+    @property
+    def lower(self) -> float:
+        """The best lower bound; the bound of an ILP may pass the optimum by a rounding error."""
+        return min(self._lower, self.upper)
 
     @property
     def cut(self) -> FloatArray:
