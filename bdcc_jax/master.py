@@ -112,7 +112,7 @@ class Master:
             raise TimeLimitReached
         if status != _STATUS.kOptimal:
             raise MasterFailed(self._highs.modelStatusToString(status))
-        x = np.clip(self._highs.getSolution().col_value, 0.0, 1.0)
+        x: FloatArray = np.clip(self._highs.getSolution().col_value, 0.0, 1.0)
         # Integral up to HiGHS' tolerance: exactly integral, so that detection is exact too.
         return np.round(x) if self._integral else x
 

@@ -7,10 +7,11 @@ One LP lives on an undirected graph whose local node 0 is the root:
                 |f_e| <= capacity_e,   0 <= g_v <= supply_v
                 sum_v r_v g_v - sum_e c_e |f_e| >= level         (only with an `Activity`)
 
-Padded layout.  The flow out of v along its incident edges sits in *slots*, `width` of them to a
-row; a node of larger degree owns several rows that share one potential.  An edge has one slot at
-each end, holding f and -f, so that the divergence is a sum over the last axis and the potential
-difference needs a single gather.  The root needs no slots: nothing is conserved there.
+Padded layout.  The flow out of a node along its incident edges sits in *slots*, `width` of them to
+a row.  The first rows are the nodes; a node of larger degree owns some of the extra rows behind
+them.  An edge has one slot at each end, holding f and -f, so that the divergence is a sum over the
+last axis and the potential difference needs a single gather.  The root needs no slots: nothing is
+conserved there.
 """
 
 from __future__ import annotations
@@ -31,7 +32,16 @@ _SLOT_COST = 20
 """One slot costs about as much time as this many entries of the dense preconditioner (measured)."""
 
 
-class Activity(NamedTuple):
+_SMALLEST_GROUP = 32
+"""Fewer problems than this are padded to a larger shape rather than compiled for their own."""
+
+_SHARED_ENTRIES = 0.25
+"""A slot of problems that share a preconditioner counts as this many entries of one: the product
+of two matrices wants many columns."""
+
+
+@dataclass(frozen=True)
+class Activity:
     """The row ``sum_v reward_v g_v - sum_e cost_e |f_e| >= level``, one to a problem.
 
     Parameters
@@ -46,7 +56,7 @@ class Activity(NamedTuple):
     level: Floats
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class FlowProblems:
     """Independent flow LPs, laid end to end.
 
@@ -61,6 +71,9 @@ class FlowProblems:
     reward, supply : (nodes,) floats
         Gain and limit of one unit injected at a node.
     activity : Activity, optional
+    roots : (problems,) ints, optional
+        The root of every problem, if it is not node 0. All problems must then have the same nodes
+        and edges, in the same order, and node 0 must be isolated: they share one preconditioner.
 
     Examples
     --------
@@ -84,6 +97,7 @@ class FlowProblems:
     reward: Floats
     supply: Floats
     activity: Activity | None = None
+    roots: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.nodes) - 1
@@ -115,17 +129,20 @@ def magnanti_wong(
 class Padded(NamedTuple):
     """Problems of one shape, scaled to unit flow and unit price (arrays of the host).
 
+    N nodes, X extra rows, R = N + X rows of W slots; 0 wherever there is nothing.
+
     Attributes
     ----------
     neighbor : (B, R, W) int32
-        First row of the node at the other end of a slot; the own row where there is no edge.
-    owner : (B, R) int32
-        First row of the node that a row belongs to.
+        The node at the other end of a slot; the row's own node where there is no edge.
+    owner : (B, X) int32
+        The node that an extra row belongs to.
     cost, capacity, active_cost : (B, R, W)
-    reward, supply, active_reward : (B, R)
-        Non-zero in first rows only.
+    reward, supply, active_reward : (B, N)
     level : (B,)
         ``-inf`` for problems without an activity row.
+    root : (B,) int32, optional
+        For problems on one graph: the root of each. `neighbor` and `owner` then have B = 1.
     """
 
     neighbor: NDArray[np.int32]
@@ -137,6 +154,7 @@ class Padded(NamedTuple):
     active_cost: Floats
     active_reward: Floats
     level: Floats
+    root: NDArray[np.int32] | None = None
 
 
 class Layout(NamedTuple):
@@ -144,10 +162,10 @@ class Layout(NamedTuple):
 
     Attributes
     ----------
-    index : (B,) ints
+    members : (B,) ints
         The problems, by number in the whole batch.
     node, row : (nodes of the group,) ints
-        Their nodes in the ragged arrays, and the flat row of each in (B, R).
+        Their nodes in the ragged arrays, and the flat place of each in (B, N).
     edge, slot, sign : (edge ends of the group,)
         Their edges in the ragged arrays, the flat slot of each end in (B, R, W), and whether flow
         from tail to head leaves (1) or enters (-1) there.
@@ -156,7 +174,7 @@ class Layout(NamedTuple):
     padded : Padded
     """
 
-    index: Ints
+    members: Ints
     node: Ints
     row: Ints
     edge: Ints
@@ -168,160 +186,187 @@ class Layout(NamedTuple):
     padded: Padded
 
 
-class _Sizes(NamedTuple):
-    """Per-node and per-problem quantities of the whole ragged batch."""
-
-    problem_of_node: Ints
-    problem_of_edge: Ints
-    tail: Ints
-    head: Ints
-    degree: Ints
-    is_root: NDArray[np.bool_]
+def _concatenate(pointer: Ints, index: Ints) -> tuple[Ints, Ints, Ints]:
+    """Entries of the chosen problems: their numbers, their problems' places, the new pointer."""
+    counts = np.diff(pointer)[index]
+    fresh = np.concatenate([[0], np.cumsum(counts)])
+    place = np.repeat(np.arange(len(index)), counts)
+    return pointer[index][place] + np.arange(len(place)) - fresh[place], place, fresh
 
 
-def _sizes(problems: FlowProblems) -> _Sizes:
-    count = len(problems)
-    problem_of_node = np.repeat(np.arange(count), np.diff(problems.nodes))
-    problem_of_edge = np.repeat(np.arange(count), np.diff(problems.edges))
-    tail = problems.nodes[problem_of_edge] + problems.tail
-    head = problems.nodes[problem_of_edge] + problems.head
-    is_root = np.zeros(len(problem_of_node), bool)
-    is_root[problems.nodes[:-1]] = True
-    degree = np.bincount(np.concatenate([tail, head]), minlength=len(is_root))
-    return _Sizes(
-        problem_of_node, problem_of_edge, tail, head, np.where(is_root, 0, degree), is_root
-    )
+def _degrees(problems: FlowProblems) -> Ints:
+    """Number of slots that every node needs: none at the roots."""
+    edge_offset = np.repeat(problems.nodes[:-1], np.diff(problems.edges))
+    ends = np.concatenate([problems.tail + edge_offset, problems.head + edge_offset])
+    degree = np.bincount(ends, minlength=problems.nodes[-1])
+    degree[problems.nodes[:-1]] = 0
+    return degree
 
 
-def row_bucket(rows: Ints) -> Ints:
-    """The next size of 16, 32, 48, 64, 96, 128, 192, ... (at most a third is padding)."""
-    power = 2 ** np.ceil(np.log2(np.maximum(rows, 16))).astype(np.int64)
-    return np.where((power >= 64) & (rows <= power * 3 // 4), power * 3 // 4, power)
+def _extra_rows(degree: Ints, width: int) -> Ints:
+    return np.maximum(0, -(-degree // width) - 1)
+
+
+def node_bucket(nodes: Ints) -> Ints:
+    """The next size of 16, 32, 64, ..."""
+    return 2 ** np.ceil(np.log2(np.maximum(nodes, 16))).astype(np.int64)
+
+
+def extra_bucket(rows: Ints, nodes: Ints) -> Ints:
+    """The next size of 1/4, 1/2, 1, 2, ... times the number of nodes."""
+    quarters = np.maximum(4.0 * rows / nodes, 1.0)
+    return nodes * 2 ** np.ceil(np.log2(quarters)).astype(np.int64) // 4
+
+
+def batch_bucket(count: int) -> int:
+    """The next size of 8, 32, 128, ..."""
+    size = 8
+    while size < count:
+        size *= 4
+    return size
+
+
+def batch_size(count: int, most: int) -> int:
+    """How many of `count` problems to take at once: a full bucket, or one at least half full."""
+    size = batch_bucket(count)
+    while size > 8 and (size > most or size > 2 * count):
+        size //= 4
+    return size
 
 
 def layouts(problems: FlowProblems, entries: int) -> list[Layout]:
     """Sort problems by shape and pad them, at most `entries` of the preconditioners to a group."""
-    sizes = _sizes(problems)
-    flow, price, active = _units(problems, sizes)
-    rows = np.stack(
-        [
-            np.bincount(
-                sizes.problem_of_node, np.maximum(1, -(-sizes.degree // width)), len(problems)
-            )
-            for width in WIDTHS
-        ]
-    ).astype(np.int64)
-    widths = np.array(WIDTHS)[:, None]
-    choice = np.argmin(rows**2 + _SLOT_COST * rows * widths, axis=0)
-    bucket = row_bucket(rows[choice, np.arange(len(problems))])
+    shapes = _shapes(problems)
     groups = []
-    for width, size in np.unique(np.stack([np.array(WIDTHS)[choice], bucket], 1), axis=0):
-        members = np.flatnonzero((np.array(WIDTHS)[choice] == width) & (bucket == size))
-        most = max(8, entries // int(size) ** 2)
-        for start in range(0, len(members), most):
-            index = members[start : start + most]
-            groups.append(
-                _layout(problems, sizes, index, int(width), int(size), flow, price, active)
-            )
+    for shape in np.unique(shapes, axis=0):
+        members = np.flatnonzero((shapes == shape).all(1))
+        width, size, spare = (int(n) for n in shape)
+        # What a problem holds for itself: its preconditioner, or its slots if that is shared.
+        alone = problems.roots is None
+        share = (size + spare) * (size if alone else _SHARED_ENTRIES * width)
+        while len(members):
+            batch = batch_size(len(members), int(entries / share))
+            groups.append(_layout(problems, members[:batch], width, size, spare))
+            members = members[batch:]
     return groups
 
 
-def _units(problems: FlowProblems, sizes: _Sizes) -> tuple[Floats, Floats, Floats]:
-    """Units that make the largest possible throughput, and the typical price, equal to 1.
+def _shapes(problems: FlowProblems) -> Ints:
+    """(width, nodes, extra rows) for every problem: the cheapest, unless too few would share it."""
+    count = len(problems)
+    nodes, degree = node_bucket(np.diff(problems.nodes)), _degrees(problems)
+    owner = np.repeat(np.arange(count), np.diff(problems.nodes))
+    extra = np.stack([np.bincount(owner, _extra_rows(degree, w), count) for w in WIDTHS])
+    extra = extra_bucket(extra, nodes)
+    widths = np.array(WIDTHS)[:, None]
+    choice = np.argmin((nodes + extra) * (nodes + _SLOT_COST * widths), axis=0)
+    shapes = np.stack([widths[choice, 0], nodes, extra[choice, np.arange(count)]], 1)
+    for shape in np.unique(shapes, axis=0):
+        members = (shapes == shape).all(1)
+        larger = shapes[(shapes >= shape).all(1) & ~members & (shapes[:, 0] == shape[0])]
+        if members.sum() < _SMALLEST_GROUP and len(larger):
+            shapes[members] = np.unique(larger, axis=0)[0]
+    return shapes
+
+
+def _units(
+    problems: FlowProblems,
+    index: Ints,
+    node: Ints,
+    edge: Ints,
+    place: Ints,
+    edge_place: Ints,
+    ends: Ints,
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """The most that can flow, and units that make flows and prices about 1.
 
     No flow exceeds what the supplies, the edges at the supplies, or the edges at the root can
-    carry: the smallest of the three is the unit of flow, and capacities are clipped to it.
+    carry.  That is the unit of flow, unless a low level of activity asks for much less.
     """
-    count, nodes = len(problems), len(sizes.is_root)
-    ends = np.concatenate([sizes.tail, sizes.head])
-    reach = np.bincount(ends, np.tile(problems.capacity, 2), nodes)
-    inflow = np.bincount(sizes.problem_of_node, np.minimum(problems.supply, reach), count)
-    flow = np.minimum(inflow, reach[problems.nodes[:-1]])
+    count = place[-1] + 1
+    capacity, supply = problems.capacity[edge], problems.supply[node]
+    reach = np.bincount(ends, np.tile(capacity, 2), len(node))
+    root = np.searchsorted(place, np.arange(count))
+    if problems.roots is not None:
+        root = root + problems.roots[index]
+    inflow = np.bincount(place, np.minimum(supply, reach), count)
+    flow = np.minimum(inflow, reach[root])
     flow = np.where(flow > 0, flow, 1.0)
 
-    offered = problems.supply > 0
-    best = np.zeros(count)
     reward = problems.reward if problems.activity is None else problems.activity.reward
-    np.maximum.at(best, sizes.problem_of_node[offered], np.abs(reward[offered]))
+    best = np.zeros(count)
+    np.maximum.at(best, place, np.where(supply > 0, np.abs(reward[node]), 0.0))
     best = np.where(best > 0, best, 1.0)
     if problems.activity is None:
-        return flow, best, best
-    capacity = np.minimum(problems.capacity, flow[sizes.problem_of_edge])
-    total = np.bincount(sizes.problem_of_edge, capacity, count)
-    paid = np.bincount(sizes.problem_of_edge, capacity * problems.cost, count)
-    price = np.where(paid > 0, paid / np.where(total > 0, total, 1.0), 1.0)
-    return flow, price, best
+        return flow, flow, best, best
+    carried = np.minimum(capacity, flow[edge_place])
+    paid = np.bincount(edge_place, carried * problems.cost[edge], count)
+    price = paid / np.maximum(np.bincount(edge_place, carried, count), 1e-300)
+    needed = problems.activity.level[index] / best
+    unit = np.where(needed > 0, np.minimum(flow, needed), flow)
+    return flow, unit, np.where(price > 0, price, 1.0), best
 
 
-def _layout(
-    problems: FlowProblems,
-    sizes: _Sizes,
-    index: Ints,
-    width: int,
-    size: int,
-    flow: Floats,
-    price: Floats,
-    active: Floats,
-) -> Layout:
-    batch = len(index)
-    place = np.full(len(problems), -1)
-    place[index] = np.arange(batch)
-    node = np.flatnonzero(place[sizes.problem_of_node] >= 0)
-    edge = np.flatnonzero(place[sizes.problem_of_edge] >= 0)
-    node_place = place[sizes.problem_of_node[node]]
-
-    # First flat row of every node: the rows of one problem are consecutive, the root's first.
-    owned = np.maximum(1, -(-sizes.degree[node] // width))
-    before = np.cumsum(owned) - owned
-    first = before[np.searchsorted(node_place, np.arange(batch))]
-    row = before - first[node_place] + node_place * size
-    row_of = np.zeros(len(sizes.is_root), np.int64)
-    row_of[node] = row
+def _layout(problems: FlowProblems, index: Ints, width: int, size: int, spare: int) -> Layout:
+    batch, rows = len(index), size + spare
+    node, place, pointer = _concatenate(problems.nodes, index)
+    edge, edge_place, _ = _concatenate(problems.edges, index)
+    local = np.arange(len(node)) - pointer[place]
+    tail = problems.tail[edge] + pointer[edge_place]
+    head = problems.head[edge] + pointer[edge_place]
+    most, flow, price, active = _units(
+        problems, index, node, edge, place, edge_place, np.concatenate([tail, head])
+    )
 
     # Both ends of every edge, roots left out, numbered along each node.
-    here = np.concatenate([sizes.tail[edge], sizes.head[edge]])
-    there = np.concatenate([sizes.head[edge], sizes.tail[edge]])
-    end_edge = np.tile(edge, 2)
+    here, there = np.concatenate([tail, head]), np.concatenate([head, tail])
     order = np.argsort(here, kind="stable")
-    order = order[~sizes.is_root[here[order]]]
-    here, there, end_edge = here[order], there[order], end_edge[order]
-    rank = np.arange(len(here)) - np.searchsorted(here, here)
-    end_slot = row_of[here] * width + rank
-    sign = np.where(here == sizes.tail[end_edge], 1.0, -1.0)
+    order = order[local[here[order]] > 0]
+    sign = np.where(order < len(edge), 1.0, -1.0)
+    here, there, ends = here[order], there[order], np.tile(np.arange(len(edge)), 2)[order]
+
+    # The extra rows of every node follow each other behind the nodes' own rows.
+    more = _extra_rows(np.bincount(here, minlength=len(node)), width)
+    before = np.cumsum(more) - more
+    first_extra = size + before - before[pointer[:-1]][place]
+    owning = np.repeat(np.arange(len(node)), more)
+    owner = np.zeros((batch, spare), np.int32)
+    nth = np.arange(len(owning)) - before[owning]
+    owner[place[owning], first_extra[owning] - size + nth] = local[owning]
+
+    row_rank, slot = np.divmod(np.arange(len(here)) - np.searchsorted(here, here), width)
+    row = np.where(row_rank == 0, local[here], first_extra[here] + row_rank - 1)
+    slot += (place[here] * rows + row) * width
+    own = np.concatenate([np.tile(np.arange(size, dtype=np.int32), (batch, 1)), owner], 1)
+    neighbor = np.repeat(own.reshape(-1), width)
+    neighbor[slot] = local[there]
 
     def on_slots(values: Floats, unit: Floats) -> Floats:
-        padded = np.zeros(batch * size * width)
-        padded[end_slot] = values[end_edge] / unit[sizes.problem_of_edge[end_edge]]
-        return padded.reshape(batch, size, width)
+        padded = np.zeros(batch * rows * width)
+        padded[slot] = (values / unit[edge_place])[ends]
+        return padded.reshape(batch, rows, width)
 
-    def on_rows(values: Floats, unit: Floats) -> Floats:
-        padded = np.zeros(batch * size)
-        padded[row] = values[node] / unit[sizes.problem_of_node[node]]
-        return padded.reshape(batch, size)
+    def on_nodes(values: Floats, unit: Floats) -> Floats:
+        padded = np.zeros((batch, size))
+        padded[place, local] = values / unit[place]
+        return padded
 
-    owner = np.arange(batch * size)
-    owner[np.repeat(row, owned) + np.arange(owned.sum()) - np.repeat(before, owned)] = np.repeat(
-        row, owned
-    )
-    neighbor = np.repeat(owner, width)
-    neighbor[end_slot] = row_of[there]
-    offset = np.arange(batch)[:, None] * size
     activity = problems.activity
     if activity is None:
         activity = Activity(problems.cost, problems.reward, np.full(len(problems), -np.inf))
-    reach = np.minimum(problems.capacity, flow[sizes.problem_of_edge])
-    offer = np.minimum(problems.supply, flow[sizes.problem_of_node]) * ~sizes.is_root
+    common = problems.roots is not None
     padded = Padded(
-        neighbor=(neighbor.reshape(batch, size, width) - offset[:, :, None]).astype(np.int32),
-        owner=(owner.reshape(batch, size) - offset).astype(np.int32),
-        cost=on_slots(problems.cost, price),
-        capacity=on_slots(reach, flow),
-        reward=on_rows(problems.reward, price),
-        supply=on_rows(offer, flow),
-        active_cost=on_slots(activity.cost, active),
-        active_reward=on_rows(activity.reward, active),
-        level=activity.level[index] / (active * flow)[index],
+        neighbor=neighbor.reshape(batch, rows, width)[: 1 if common else batch],
+        owner=owner[: 1 if common else batch],
+        cost=on_slots(problems.cost[edge], price),
+        capacity=on_slots(np.minimum(problems.capacity[edge], most[edge_place]), flow),
+        reward=on_nodes(problems.reward[node], price),
+        supply=on_nodes(np.minimum(problems.supply[node], most[place]) * (local > 0), flow),
+        active_cost=on_slots(activity.cost[edge], active),
+        active_reward=on_nodes(activity.reward[node], active),
+        level=activity.level[index] / (active * flow),
+        root=None if problems.roots is None else problems.roots[index].astype(np.int32),
     )
     return Layout(
-        index, node, row, end_edge, end_slot, sign, flow[index], price[index], active[index], padded
+        index, node, place * size + local, edge[ends], slot, sign, flow, price, active, padded
     )

@@ -81,7 +81,8 @@ def decompose(ball: Ball, flow: Flow) -> Paths:
 
     def units(part: FloatArray) -> FloatArray:
         """Whole multiples of the grain, so that subtractions are exact and reach exactly zero."""
-        return np.floor(np.nan_to_num(np.maximum(part, 0) / scale, posinf=0) / GRAIN)
+        whole: FloatArray = np.floor(np.nan_to_num(np.maximum(part, 0) / scale, posinf=0) / GRAIN)
+        return whole
 
     starts, edges, target, amount = _walk(
         len(ball.nodes),

@@ -29,17 +29,14 @@ dual residual is zero by construction, and any y and mu >= 0 give a valid bound 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
-from numpy.typing import NDArray
 
-from ..options import PDLPOptions
-from .flow_batch import FlowProblems, Layout, Padded, layouts
+from .flow_batch import Padded, batch_bucket
 
 STEP = 0.998
 SUFFICIENT_DECAY, NECESSARY_DECAY, ARTIFICIAL_RESTART = 0.2, 0.5, 0.36
@@ -47,45 +44,18 @@ WEIGHT_GAIN = 0.3
 WEIGHT_GUARD = {"float32": 1e-3, "float64": 1e-8}
 """The weight is left alone unless both moves exceed this part of their scale: below it, the ratio
 of the moves is rounding noise, and a weight that follows noise never converges."""
-INNER_STEPS = 32
-CHECKS_PER_CHUNK = 4
+INNER_STEPS = 16
+CHECKS_PER_CHUNK = 16
 SMALLEST_STEP = 1e-3
-BLOCK_ENTRIES = {True: 2**19, False: 2**28}
-"""Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What came out, in the ragged layout of the problems.
-
-    Attributes
-    ----------
-    flow : (edges,) floats
-        Signed, from tail to head.
-    supply, potential : (nodes,) floats
-    multiplier : (problems,) floats
-        Of the activity row.
-    objective, bound : (problems,) floats
-        Of the returned flow, and a valid lower bound on the optimum.
-    weight : (problems,) floats
-        The primal weight, for warm starts.
-    iterations : (problems,) ints
-    converged : (problems,) bools
-    """
-
-    flow: NDArray[np.float64]
-    supply: NDArray[np.float64]
-    potential: NDArray[np.float64]
-    multiplier: NDArray[np.float64]
-    objective: NDArray[np.float64]
-    bound: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
+SWEEP_BLOCK = 8
 
 
 class Problem(NamedTuple):
-    """Padded problems on the device; fields as in `Padded`.  ``active_* = None``: no such row."""
+    """Padded problems on the device; fields as in `Padded`.  ``active_* = None``: no such row.
+
+    Problems on one graph share `neighbor`, `owner`, `edge_step`, `diagonal` and `inverse`: the
+    first axis of these has length 1.
+    """
 
     neighbor: Array
     owner: Array
@@ -93,21 +63,23 @@ class Problem(NamedTuple):
     capacity: Array
     reward: Array
     supply: Array
-    active_cost: Array | None
-    active_reward: Array | None
+    active_cost: Any
+    active_reward: Any
     level: Array
+    root: Any
     edge_step: Array
     supply_step: Array
+    diagonal: Array
     inverse: Array
 
 
 class Point(NamedTuple):
     """A primal-dual point: flows (B, R, W), supplies and potentials (B, R), multipliers (B,)."""
 
-    f: Array
-    g: Array
-    y: Array
-    mu: Array
+    f: Any
+    g: Any
+    y: Any
+    mu: Any
 
 
 class State(NamedTuple):
@@ -124,190 +96,264 @@ class State(NamedTuple):
     bound: Array
     converged: Array
     stopped: Array
-    index: Array
+    number: Array
 
 
 def _column(per_problem: Array, like: Array) -> Array:
     return per_problem.reshape(per_problem.shape + (1,) * (like.ndim - 1))
 
 
-def _select(chosen: Array, yes, no):
+def _select(chosen: Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(_column(chosen, a), a, b), yes, no)
 
 
-def _total(values: Array) -> Array:
-    return jnp.sum(values, axis=tuple(range(1, values.ndim)))
+def _dot(a: Array, b: Array) -> Array:
+    """One inner product per problem; a dot, unlike a sum, is vectorised on the CPU."""
+    a, b = (x.reshape(x.shape[0], -1) for x in (a, b))
+    if a.shape[0] < b.shape[0]:
+        return jnp.einsum("i,bi->b", a[0], b, precision=lax.Precision.HIGHEST)
+    return jnp.einsum("bi,bi->b", a, b, precision=lax.Precision.HIGHEST)
 
 
-def _edges_once(problem: Problem) -> Array:
-    """1 for slots at the root's neighbours, else 1/2: every edge counts once in a sum over slots."""
-    dtype = problem.cost.dtype
-    return jnp.where(problem.neighbor == 0, jnp.ones((), dtype), jnp.full((), 0.5, dtype))
+def _pick(tree: Any, order: Array) -> Any:
+    """The chosen problems of a batch, with what they share."""
+    return jax.tree.map(lambda a: a if a.shape[0] == 1 else jnp.take(a, order, axis=0), tree)
 
 
-def _flat_neighbor(problem: Problem) -> Array:
-    batch, rows, _ = problem.neighbor.shape
-    return problem.neighbor + (jnp.arange(batch, dtype=jnp.int32) * rows)[:, None, None]
+def sweep(matrix: Array, block: int) -> Array:
+    """Invert symmetric positive definite matrices by Gauss-Jordan elimination in place.
 
+    With E_K the columns K of the identity, every block K of rows and columns does
 
-def _difference(flat_neighbor: Array, y: Array) -> Array:
-    """A'y on slots.  One gather on a flat index: batched gathers are slow on the CPU."""
-    there = y.reshape(-1).at[flat_neighbor].get(mode="promise_in_bounds")
-    return y[:, :, None] - there
+        X <- X - (X[:, K] - E_K) X[K, K]^-1 (X[K, :] + E_K').
 
+    Such matrices need no pivoting.  (LAPACK, one call per matrix, is far slower on small ones.)
+    """
+    size = matrix.shape[-1]
 
-def _activity(problem: Problem, once: Array, f: Array, g: Array) -> Array:
-    """h(f, g) = c'|f| - r'g."""
-    return _total(once * problem.active_cost * jnp.abs(f)) - _total(problem.active_reward * g)
+    def eliminate(i: Array, x: Array) -> Array:
+        k = i * block
+        columns = lax.dynamic_slice_in_dim(x, k, block, 2)
+        rows = lax.dynamic_slice_in_dim(x, k, block, 1)
+        pivot = lax.dynamic_slice_in_dim(rows, k, block, 2)
+        unit = lax.dynamic_slice_in_dim(jnp.eye(size, dtype=x.dtype), k, block, 1)
+        if block == 1:
+            return x - (columns - unit[None]) * ((rows + unit.T[None]) / pivot)
+        rows = jnp.matmul(sweep(pivot, 1), rows + unit.T[None], precision=lax.Precision.HIGHEST)
+        return x - jnp.matmul(columns - unit[None], rows, precision=lax.Precision.HIGHEST)
 
-
-def _coupling(problem: Problem) -> float:
-    return 1.0 if problem.active_cost is None else 2.0
-
-
-def _prices(problem: Problem, mu: Array) -> tuple[Array, Array]:
-    """Cost + mu c and reward + mu r."""
-    if problem.active_cost is None:
-        return problem.cost, problem.reward
-    return (
-        problem.cost + mu[:, None, None] * problem.active_cost,
-        problem.reward + mu[:, None] * problem.active_reward,
-    )
+    inverse: Array = lax.fori_loop(0, size // block, eliminate, matrix)
+    return inverse
 
 
 def precondition(padded: Padded, dtype: str, with_activity: bool) -> Problem:
-    """Add the step sizes S and the dense inverse M, computed in float64, and cast to `dtype`."""
-    capacity, supply = padded.capacity, padded.supply
-    edge_step = jnp.where(capacity > 0.0, jnp.maximum(capacity, SMALLEST_STEP), 0.0)
-    supply_step = jnp.where(supply > 0.0, jnp.maximum(supply, SMALLEST_STEP), 0.0)
-    batch, rows = padded.owner.shape
-    problem = jnp.arange(batch, dtype=jnp.int32)[:, None]
-    owner = padded.owner
-    empty = jnp.zeros((batch, rows, rows), capacity.dtype)
-    adjacency = empty.at[problem[:, :, None], owner[:, :, None], padded.neighbor].add(edge_step)
-    diagonal = jnp.zeros_like(supply).at[problem, owner].add(jnp.sum(edge_step, -1) + supply_step)
-    # The root is grounded; empty and secondary rows get a 1 that touches nothing.
-    free = (jnp.arange(rows, dtype=jnp.int32) > 0)[None, :] & (diagonal > 0.0)
+    """Add the step sizes S and the dense inverse M, one column to a row, and cast to `dtype`.
+
+    The inverse is computed in float64: with one of float32 the iterations doubled on 128 nodes.
+    Problems on one graph share S, the mean of what each would choose, and M = (A S A' + D)^-1 with
+    D the largest of their supply steps: any larger S_g only shortens the step.
+    """
+    capacity, supply = jnp.asarray(padded.capacity), jnp.asarray(padded.supply)
+    edge_step = jnp.where(capacity > 0.0, jnp.clip(capacity, SMALLEST_STEP, 1.0), 0.0)
+    supply_step = jnp.where(supply > 0.0, jnp.clip(supply, SMALLEST_STEP, 1.0), 0.0)
+    added = supply_step
+    if padded.root is not None:
+        users = jnp.sum((capacity > 0.0).astype(capacity.dtype), 0, keepdims=True)
+        edge_step = jnp.sum(edge_step, 0, keepdims=True) / jnp.maximum(users, 1.0)
+        added = jnp.max(supply_step, 0, keepdims=True)
+    batch, nodes = added.shape
+    number = jnp.broadcast_to(jnp.arange(nodes, dtype=jnp.int32), added.shape)
+    owner = jnp.concatenate([number, padded.owner], 1)
+    each = jnp.arange(batch, dtype=jnp.int32)[:, None]
+    adjacency = jnp.zeros((batch, nodes, nodes), capacity.dtype)
+    adjacency = adjacency.at[each[:, :, None], owner[:, :, None], padded.neighbor].add(edge_step)
+    degree = jnp.zeros_like(added).at[each, owner].add(jnp.sum(edge_step, -1))
+    if padded.root is not None:
+        # No root is grounded here, so that a part of the graph without supplies needs a hold.
+        added = jnp.maximum(added, SMALLEST_STEP * degree)
+    # The root is grounded, and nodes without edges get a 1 that touches nothing.
+    free = (number > 0) & (degree + added > 0.0)
     inner = free[:, :, None] & free[:, None, :]
-    unit = jnp.eye(rows, dtype=capacity.dtype)[None]
-    laplacian = unit * jnp.where(free, diagonal, 1.0)[:, :, None] - jnp.where(inner, adjacency, 0.0)
-    inverse = jnp.where(inner, jnp.linalg.inv(laplacian), 0.0)
-    inverse = jnp.take_along_axis(inverse, owner[:, :, None], 1)
-    inverse = jnp.take_along_axis(inverse, owner[:, None, :], 2)
+    diagonal = jnp.where(free, degree + added, 1.0)
+    unit = jnp.eye(nodes, dtype=capacity.dtype)[None]
+    inverse = sweep(unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0), SWEEP_BLOCK)
+    inverse = jnp.where(inner, inverse, 0.0)
+    inverse = jnp.concatenate(
+        [inverse, jnp.take_along_axis(inverse, padded.owner[:, None, :], 2)], 2
+    )
     fields = padded._asdict()
     if not with_activity:
         fields |= {"active_cost": None, "active_reward": None}
-    problem_ = Problem(**fields, edge_step=edge_step, supply_step=supply_step, inverse=inverse)
-    return jax.tree.map(
-        lambda a: a.astype(dtype) if jnp.issubdtype(a.dtype, jnp.floating) else a, problem_
+    problem = Problem(
+        **fields, edge_step=edge_step, supply_step=supply_step, diagonal=added, inverse=inverse
     )
+    cast: Problem = jax.tree.map(
+        lambda a: a.astype(dtype) if jnp.issubdtype(a.dtype, jnp.floating) else a, problem
+    )
+    return cast
 
 
 class Operator:
-    """T and the norms of one batch, with what they share computed once."""
+    """T, its metric and its measures on one batch, with what they share computed once."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.once = _edges_once(problem)
-        self.flat_neighbor = _flat_neighbor(problem)
-        self.kappa = _coupling(problem)
-        if problem.active_cost is not None:
-            self.row_norm = self.primal_scale(problem.active_cost, problem.active_reward)
+        self.problem = p = problem
+        batch, self.nodes = p.supply.shape
+        offset = jnp.arange(batch, dtype=jnp.int32) * self.nodes
+        number = jnp.arange(self.nodes, dtype=jnp.int32)
+        self.flat_neighbor = p.neighbor + offset[:, None, None]
+        self.flat_owner = p.owner + offset[:, None]
+        self.owned = (number[None, :, None] == p.owner[:, None, :]).astype(p.cost.dtype)
+        conserved = jnp.broadcast_to((number > 0)[None], p.supply.shape)
+        if p.root is not None:
+            conserved = conserved & (number[None] != p.root[:, None])
+        self.conserved = conserved.astype(p.cost.dtype)
+        # Every edge counts once in a sum over slots: those at the root have one slot, the rest two.
+        self.once = jnp.where(p.neighbor == 0, 1.0, 0.5).astype(p.cost.dtype)
+        self.edge_metric = self.once * _reciprocal(p.edge_step)
+        self.supply_metric = _reciprocal(p.supply_step)
+        self.prices = jnp.sqrt(self.objective_norm(p.cost, p.reward))
+        self.boxes = jnp.sqrt(_dot(self.once, p.edge_step) + jnp.sum(p.supply_step, 1))
+        self.active = p.active_cost is not None
+        self.kappa = 2.0 if self.active else 1.0
+        if self.active:
+            self.active_norm = self.objective_norm(p.active_cost, p.active_reward)
 
-    def primal_scale(self, cost: Array, reward: Array) -> Array:
-        """The squared norm of an objective, S-weighted: the dual of the primal metric."""
+    def objective_norm(self, cost: Array, reward: Array) -> Array:
+        """The squared norm of an objective that is dual to the primal metric."""
         p = self.problem
-        return _total(self.once * p.edge_step * cost**2) + _total(p.supply_step * reward**2)
+        return _dot(self.once * p.edge_step, cost**2) + _dot(p.supply_step, reward**2)
 
-    def step(self, v: Point, weight: Array) -> Point:
-        """T(v)."""
+    def activity(self, f: Array, g: Array) -> Array:
+        """h(f, g) = c'|f| - r'g."""
+        p = self.problem
+        return _dot(self.once * p.active_cost, jnp.abs(f)) - _dot(p.active_reward, g)
+
+    def difference(self, y: Array) -> Array:
+        """A'y on slots.  Gathers on a flat index: batched gathers are slow on the CPU."""
+        if self.problem.root is not None:
+            here = jnp.concatenate([y, jnp.take(y, self.problem.owner[0], axis=1)], 1)
+            return here[:, :, None] - jnp.take(y, self.problem.neighbor[0], axis=1)
+        flat = y.reshape(-1)
+        here = jnp.concatenate([y, flat.at[self.flat_owner].get(mode="promise_in_bounds")], 1)
+        return here[:, :, None] - flat.at[self.flat_neighbor].get(mode="promise_in_bounds")
+
+    def residual(self, f: Array, g: Array) -> Array:
+        """A f - g, with the share of every row of a node apart."""
+        return jnp.sum(f, -1) - jnp.pad(g, ((0, 0), (0, f.shape[1] - self.nodes)))
+
+    def precondition(self, residual: Array) -> Array:
+        """M times a residual.
+
+        With a shared M the row and the column of the root s are taken out of its inverse, which
+        is a change of rank one: M r - m_s (m_s' r) / M_ss for r_s = 0.
+        """
+        p, exact = self.problem, lax.Precision.HIGHEST
+        if p.root is None:
+            return jnp.einsum("bnr,br->bn", p.inverse, residual, precision=exact)
+        by_row = jnp.concatenate(
+            [self.conserved, jnp.take(self.conserved, p.owner[0], axis=1)], axis=1
+        )
+        residual = residual * by_row
+        column = jnp.take(p.inverse[0], p.root, axis=0)  # rows of the symmetric M, one to a row
+        pivot = jnp.take_along_axis(column, p.root[:, None], 1)
+        share = _dot(column, residual)[:, None] / jnp.where(pivot > 0.0, pivot, 1.0)
+        product = jnp.einsum("nr,br->bn", p.inverse[0], residual, precision=exact)
+        return (product - column[:, : self.nodes] * share) * self.conserved
+
+    def iterate(self, weight: Array) -> Callable[[Point], Point]:
+        """T for given primal weights."""
         p = self.problem
         primal, dual = STEP / weight, STEP * weight / self.kappa
-        cost, reward = _prices(p, v.mu)
-        edge_step = primal[:, None, None] * p.edge_step
-        threshold = edge_step * cost
-        t = v.f - edge_step * _difference(self.flat_neighbor, v.y)
-        f = jnp.clip(t - jnp.clip(t, -threshold, threshold), -p.capacity, p.capacity)
-        g = jnp.clip(v.g + primal[:, None] * p.supply_step * (reward + v.y), 0.0, p.supply)
-        residual = jnp.sum(2.0 * f - v.f, -1) - (2.0 * g - v.g)
-        y = v.y + dual[:, None] * jnp.einsum(
-            "bij,bj->bi", p.inverse, residual, precision=lax.Precision.HIGHEST
+        edge_step, supply_step = (
+            primal[:, None, None] * p.edge_step,
+            primal[:, None] * p.supply_step,
         )
-        mu = v.mu
-        if p.active_cost is not None:
-            now, before = _activity(p, self.once, f, g), _activity(p, self.once, v.f, v.g)
-            mu = jnp.maximum(mu + dual * (p.level + 2.0 * now - before) / self.row_norm, 0.0)
-        return Point(f, g, y, mu)
+        cost_step = edge_step * p.cost
+
+        def operator(v: Point) -> Point:
+            reward, threshold = p.reward, cost_step
+            if self.active:
+                reward = reward + v.mu[:, None] * p.active_reward
+                threshold = threshold + edge_step * (v.mu[:, None, None] * p.active_cost)
+            t = v.f - edge_step * self.difference(v.y)
+            f = jnp.clip(t - jnp.clip(t, -threshold, threshold), -p.capacity, p.capacity)
+            g = jnp.clip(v.g + supply_step * (reward + v.y), 0.0, p.supply)
+            residual = self.residual(2.0 * f - v.f, 2.0 * g - v.g)
+            y = v.y + dual[:, None] * self.precondition(residual)
+            mu = v.mu
+            if self.active:
+                ahead = 2.0 * self.activity(f, g) - self.activity(v.f, v.g)
+                mu = jnp.maximum(mu + dual / self.active_norm * (p.level + ahead), 0.0)
+            return Point(f, g, y, mu)
+
+        return operator
 
     def norms(self, d: Point) -> tuple[Array, Array]:
         """Squared primal and dual norms |.|_{S^-1} and |.|_{M^-1} of a difference."""
         p = self.problem
-        over = lambda a, s: jnp.where(s > 0.0, a / jnp.where(s > 0.0, s, 1.0), 0.0)  # noqa: E731
-        primal = _total(self.once * over(d.f**2, p.edge_step)) + _total(over(d.g**2, p.supply_step))
-        lifted = _difference(self.flat_neighbor, d.y)
-        dual = _total(self.once * p.edge_step * lifted**2) + _total(p.supply_step * d.y**2)
-        if p.active_cost is not None:
-            dual = dual + self.row_norm * d.mu**2
+        primal = _dot(self.edge_metric, d.f**2) + _dot(self.supply_metric, d.g**2)
+        dual = _dot(self.once * p.edge_step, self.difference(d.y) ** 2)
+        dual = dual + _dot(p.diagonal, d.y**2)
+        if self.active:
+            dual = dual + self.active_norm * d.mu**2
         return primal, self.kappa * dual
 
     def fixed_point_error(self, v: Point, t: Point, weight: Array) -> Array:
         """|v - T(v)| in the metric  [w S^-1, -eta A'; -eta A, M^-1 / w]."""
         d = jax.tree.map(jnp.subtract, v, t)
         primal, dual = self.norms(d)
-        cross = _total(self.once * _difference(self.flat_neighbor, d.y) * d.f) - _total(d.y * d.g)
-        if self.problem.active_cost is not None:
-            p = self.problem
-            before, now = _activity(p, self.once, v.f, v.g), _activity(p, self.once, t.f, t.g)
-            cross = cross + d.mu * (before - now)
+        cross = _dot(self.once * self.difference(d.y), d.f) - _dot(d.y, d.g)
+        if self.active:
+            cross = cross + d.mu * (self.activity(v.f, v.g) - self.activity(t.f, t.g))
         return jnp.sqrt(jnp.maximum(weight * primal + dual / weight - 2.0 * STEP * cross, 0.0))
 
     def quality(self, v: Point) -> tuple[Array, Array, Array]:
-        """Objective, a valid bound on the optimum, and the priced violation of the rows."""
+        """Objective, a valid bound on the optimum, and the total violation of the rows."""
         p = self.problem
-        objective = _total(self.once * p.cost * jnp.abs(v.f)) - _total(p.reward * v.g)
-        cost, reward = _prices(p, v.mu)
-        lifted = _difference(self.flat_neighbor, v.y)
-        bound = -_total(self.once * p.capacity * jnp.maximum(jnp.abs(lifted) - cost, 0.0))
-        bound = bound - _total(p.supply * jnp.maximum(reward + v.y, 0.0))
-        # Rows of one node are summed by comparing owners: no scatter, and once per check only.
-        same = p.owner[:, :, None] == p.owner[:, None, :]
-        per_row = jnp.sum(v.f, -1) - v.g
-        per_node = jnp.sum(jnp.where(same, per_row[:, None, :], 0.0), -1)
-        first = p.owner == jnp.arange(p.owner.shape[1], dtype=jnp.int32)[None]
-        violation = _total(jnp.where(first, jnp.abs(per_node), 0.0).at[:, 0].set(0.0))
-        if p.active_cost is not None:
-            short = p.level + _activity(p, self.once, v.f, v.g)
-            bound = bound + jnp.where(v.mu > 0.0, v.mu * p.level, 0.0)
-            violation = violation + jnp.maximum(short, 0.0)
+        objective = _dot(self.once * p.cost, jnp.abs(v.f)) - _dot(p.reward, v.g)
+        cost, reward = p.cost, p.reward
+        if self.active:
+            cost = cost + v.mu[:, None, None] * p.active_cost
+            reward = reward + v.mu[:, None] * p.active_reward
+        excess = jnp.maximum(jnp.abs(self.difference(v.y)) - cost, 0.0)
+        bound = -_dot(self.once * p.capacity, excess) - _dot(p.supply, jnp.maximum(reward + v.y, 0))
+        rows = self.residual(v.f, v.g)
+        if p.root is None:
+            extra = jnp.einsum("bnx,bx->bn", self.owned, rows[:, self.nodes :])
+        else:
+            extra = jnp.einsum("nx,bx->bn", self.owned[0], rows[:, self.nodes :])
+        violation = _dot(jnp.abs(rows[:, : self.nodes] + extra), self.conserved)
+        if self.active:
+            bound = bound + v.mu * p.level
+            violation = violation + jnp.maximum(p.level + self.activity(v.f, v.g), 0.0)
         return objective, bound, violation
 
-    def scale(self) -> tuple[Array, Array]:
-        """Norms of the objective and of the boxes."""
-        p = self.problem
-        boxes = _total(self.once * p.capacity) + _total(p.supply)  # |u|^2 in S^-1 = u^-1
-        return jnp.sqrt(self.primal_scale(p.cost, p.reward)), jnp.sqrt(boxes)
+
+def _reciprocal(a: Array) -> Array:
+    return jnp.where(a > 0.0, 1.0 / jnp.where(a > 0.0, a, 1.0), 0.0)
 
 
 def init(problem: Problem, start: Point, weight: Array) -> State:
     """The state before the first step; a `weight` that is not positive means: choose one."""
-    prices, boxes = Operator(problem).scale()
-    ratio = 2.0 * prices / jnp.where(boxes > 0.0, boxes, 1.0)
+    operator = Operator(problem)
+    ratio = 2.0 * operator.prices / jnp.where(operator.boxes > 0.0, operator.boxes, 1.0)
     weight = jnp.where(weight > 0.0, weight, jnp.where(ratio > 0.0, ratio, 1.0))
     zero = jnp.zeros_like(weight)
-    nothing = boxes <= 0.0
+    nothing = jnp.sum(problem.supply, 1) <= 0.0
     return State(
         point=start,
         anchor=start,
         weight=weight,
         since_restart=zero,
-        restart_error=zero,
+        restart_error=jnp.full_like(zero, jnp.inf),
         last_error=jnp.full_like(zero, jnp.inf),
         iterations=jnp.zeros(zero.shape, jnp.int32),
         objective=zero,
         bound=zero,
         converged=nothing,
         stopped=nothing,
-        index=jnp.arange(len(weight), dtype=jnp.int32),
+        number=jnp.arange(len(weight), dtype=jnp.int32),
     )
 
 
@@ -319,47 +365,43 @@ def halpern(v: Point, t: Point, anchor: Point, k: Array) -> Point:
         s = _column(share, v_)
         return (1.0 - s) * (2.0 * t_ - v_) + s * a
 
-    return jax.tree.map(average, v, t, anchor)
+    averaged: Point = jax.tree.map(average, v, t, anchor)
+    return averaged
 
 
-def step(problem: Problem, state: State, tolerance: Array, limit: Array) -> State:
+def step(operator: Operator, state: State, tolerance: Array, limit: Array) -> State:
     """`INNER_STEPS` iterations of all problems, then one check and perhaps a restart of each."""
-    op, weight, anchor = Operator(problem), state.weight, state.anchor
-
-    t = op.step(state.point, weight)
-    first = state.since_restart == 0.0
-    restart_error = jnp.where(
-        first, op.fixed_point_error(state.point, t, weight), state.restart_error
-    )
+    weight, anchor = state.weight, state.anchor
+    iterate = operator.iterate(weight)
 
     def inner(_: int, carry: tuple[Point, Array]) -> tuple[Point, Array]:
         v, k = carry
-        return halpern(v, op.step(v, weight), anchor, k), k + 1.0
+        return halpern(v, iterate(v), anchor, k), k + 1.0
 
-    v, k = halpern(state.point, t, anchor, state.since_restart), state.since_restart + 1.0
-    v, k = lax.fori_loop(0, INNER_STEPS - 2, inner, (v, k))
-    t = op.step(v, weight)
-    error = op.fixed_point_error(v, t, weight)
+    v, k = lax.fori_loop(0, INNER_STEPS - 1, inner, (state.point, state.since_restart))
+    t = iterate(v)
+    error = operator.fixed_point_error(v, t, weight)
     iterations = state.iterations + INNER_STEPS
 
-    objective, bound, violation = op.quality(t)
+    objective, bound, violation = operator.quality(t)
     size = 0.5 * (jnp.abs(objective) + jnp.abs(bound))
     tolerance = tolerance.astype(size.dtype)
     gap = jnp.abs(objective - bound)
-    converged = (gap <= tolerance * size) & (violation <= tolerance * size)
+    # Amounts and prices have unit scale, so that 1 bounds what a violation may be worth.
+    allowed = tolerance * jnp.minimum(size, 1.0)
+    converged = (gap <= tolerance * size) & (violation <= allowed)
     stopped = converged | (iterations >= limit)
 
     restart = (
-        (error <= SUFFICIENT_DECAY * restart_error)
-        | ((error <= NECESSARY_DECAY * restart_error) & (error > state.last_error))
+        (error <= SUFFICIENT_DECAY * state.restart_error)
+        | ((error <= NECESSARY_DECAY * state.restart_error) & (error > state.last_error))
         | (k + 1.0 >= ARTIFICIAL_RESTART * iterations.astype(k.dtype))
         | stopped
     )
-    moved = op.norms(jax.tree.map(jnp.subtract, t, anchor))
+    moved = operator.norms(jax.tree.map(jnp.subtract, t, anchor))
     primal, dual = jnp.sqrt(moved[0]), jnp.sqrt(moved[1])
-    prices, boxes = op.scale()
     guard = WEIGHT_GUARD[primal.dtype.name]
-    trusted = restart & (primal > guard * boxes) & (dual > guard * prices)
+    trusted = restart & (primal > guard * operator.boxes) & (dual > guard * operator.prices)
     ratio = jnp.where(trusted, dual, 1.0) / jnp.where(trusted, primal * weight, 1.0)
 
     after = State(
@@ -367,16 +409,17 @@ def step(problem: Problem, state: State, tolerance: Array, limit: Array) -> Stat
         anchor=_select(restart, t, anchor),
         weight=weight * ratio**WEIGHT_GAIN,
         since_restart=jnp.where(restart, 0.0, k + 1.0),
-        restart_error=restart_error,
+        restart_error=jnp.where(restart, error, state.restart_error),
         last_error=jnp.where(restart, jnp.inf, error),
         iterations=iterations,
         objective=objective,
         bound=bound,
         converged=converged,
         stopped=stopped,
-        index=state.index,
+        number=state.number,
     )
-    return _select(state.stopped, state, after)
+    frozen: State = _select(state.stopped, state, after)
+    return frozen
 
 
 def done(state: State) -> Array:
@@ -387,14 +430,19 @@ def done(state: State) -> Array:
 @jax.jit
 def advance(problem: Problem, state: State, tolerance: Array, limit: Array) -> tuple[State, Array]:
     """A few checks' worth of steps; and how many problems run on, how many have not converged."""
+    operator = Operator(problem)
 
     def proceed(carry: tuple[Array, State]) -> tuple[Array, State]:
-        return carry[0] + 1, step(problem, carry[1], tolerance, limit)
+        return carry[0] + 1, step(operator, carry[1], tolerance, limit)
 
-    start = (jnp.zeros((), jnp.int32), state)
-    _, state = lax.while_loop(
-        lambda carry: (carry[0] < CHECKS_PER_CHUNK) & ~done(carry[1]), proceed, start
-    )
+    def worthwhile(carry: tuple[Array, State]) -> Array:
+        running = jnp.sum(~carry[1].stopped, dtype=jnp.int32)
+        return (carry[0] < CHECKS_PER_CHUNK) & (running > few)
+
+    # Come back early when most problems have stopped, so that the rest can be gathered.
+    batch = len(state.number)
+    few = batch // 4 if batch > batch_bucket(1) else 0
+    _, state = lax.while_loop(worthwhile, proceed, (jnp.zeros((), jnp.int32), state))
     running, unconverged = ~state.stopped, ~state.converged
     return state, jnp.stack([jnp.sum(a, dtype=jnp.int32) for a in (running, unconverged)])
 
@@ -403,7 +451,8 @@ def advance(problem: Problem, state: State, tolerance: Array, limit: Array) -> t
 def compact(problem: Problem, state: State, size: int) -> tuple[Problem, State]:
     """Gather `size` problems, the running ones first."""
     order = jnp.argsort(state.stopped, stable=True)[:size]
-    return jax.tree.map(lambda a: jnp.take(a, order, axis=0), (problem, state))
+    chosen: tuple[Problem, State] = _pick((problem, state), order)
+    return chosen
 
 
 @functools.partial(jax.jit, static_argnames=("dtype", "with_activity"))
@@ -420,8 +469,8 @@ def prepare(
 def promote(padded: Padded, state: State, size: int, with_activity: bool) -> tuple[Problem, State]:
     """Go on in float64 with `size` problems, those that have not converged first."""
     order = jnp.argsort(state.converged, stable=True)[:size]
-    state = jax.tree.map(lambda a: jnp.take(a, order, axis=0), state)
-    padded = jax.tree.map(lambda a: jnp.take(a, state.index, axis=0), padded)
+    state = _pick(state, order)
+    padded = _pick(padded, state.number)
     problem, fresh = prepare(padded, state.point, state.weight, "float64", with_activity)
     state = jax.tree.map(lambda old, new: old.astype(new.dtype), state, fresh)
     return problem, fresh._replace(
@@ -430,152 +479,5 @@ def promote(padded: Padded, state: State, size: int, with_activity: bool) -> tup
         bound=state.bound,
         converged=state.converged,
         stopped=state.converged,
-        index=state.index,
+        number=state.number,
     )
-
-
-def solve_flows(
-    problems: FlowProblems,
-    options: PDLPOptions = PDLPOptions(),
-    *,
-    start: Solution | None = None,
-    device: jax.Device | None = None,
-) -> Solution:
-    """Solve all problems, in float32 first and in float64 where that does not suffice.
-
-    Parameters
-    ----------
-    problems : FlowProblems
-    options : PDLPOptions
-    start : Solution, optional
-        A point to start from, of problems with the same graphs.
-    device : jax.Device, optional
-        Default: the default device of JAX.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> problems = FlowProblems(
-    ...     nodes=np.array([0, 2]), edges=np.array([0, 1]), tail=np.array([1]), head=np.array([0]),
-    ...     cost=np.array([0.25]), capacity=np.array([2.0]),
-    ...     reward=np.array([0.0, 1.0]), supply=np.array([0.0, 3.0]))
-    >>> solution = solve_flows(problems)
-    >>> bool(solution.converged[0]), round(float(solution.objective[0]), 2)
-    (True, -1.5)
-    """
-    device = device or jax.local_devices()[0]
-    active = problems.activity is not None
-    with jax.enable_x64(True):
-        groups = layouts(problems, BLOCK_ENTRIES[device.platform == "cpu"])
-        tolerance = jax.device_put(np.float64(options.tolerance), device)
-        limits = {
-            "float32": min(options.single_iterations, options.iteration_limit),
-            "float64": options.iteration_limit,
-        }
-        limit = {dtype: jax.device_put(np.int32(n), device) for dtype, n in limits.items()}
-        dtype = "float32" if limits["float32"] > 0 else "float64"
-        placed = [
-            jax.device_put((_fill(group.padded), *_start(group, start)), device) for group in groups
-        ]
-        running = [
-            (number, *prepare(*arrays, dtype, active)) for number, arrays in enumerate(placed)
-        ]
-        finished: list[tuple[int, State]] = []
-        while running:
-            # Everything is dispatched before anything is read, so that the groups overlap.
-            advanced = [
-                (
-                    number,
-                    problem,
-                    *advance(problem, state, tolerance, limit[problem.cost.dtype.name]),
-                )
-                for number, problem, state in running
-            ]
-            running = []
-            for number, problem, state, counts in advanced:
-                alive, unconverged = (int(n) for n in jax.device_get(counts))
-                single = problem.cost.dtype == jnp.float32
-                size = batch_bucket(alive or unconverged)
-                if alive and size == len(state.index):
-                    running.append((number, problem, state))
-                    continue
-                finished.append((number, state))
-                if alive:
-                    running.append((number, *compact(problem, state, size)))
-                elif unconverged and single and limits["float32"] < limits["float64"]:
-                    running.append((number, *promote(placed[number][0], state, size, active)))
-        return _collect(problems, groups, jax.device_get(finished))
-
-
-def batch_bucket(count: int) -> int:
-    """The next batch size of 8, 16, 32, ..."""
-    return max(8, 1 << max(count - 1, 0).bit_length())
-
-
-def _fill(padded: Padded) -> Padded:
-    """Empty problems up to the next batch size (all capacities zero: they stop at once)."""
-    missing = batch_bucket(len(padded.level)) - len(padded.level)
-    filled = jax.tree.map(
-        lambda a: np.concatenate([a, np.zeros((missing, *a.shape[1:]), a.dtype)]), padded
-    )
-    return filled
-
-
-def _start(group: Layout, start: Solution | None) -> tuple[Point, NDArray[np.float64]]:
-    """The warm start of a group in its own units, or zeros."""
-    batch, rows, width = group.padded.cost.shape
-    size = batch_bucket(batch)
-    point = Point(
-        np.zeros((size, rows, width)),
-        np.zeros((size, rows)),
-        np.zeros((size, rows)),
-        np.zeros(size),
-    )
-    weight = np.zeros(size)
-    if start is not None:
-        b, s = group.row // rows, group.slot // (rows * width)
-        point.f.reshape(-1)[group.slot] = start.flow[group.edge] * group.sign / group.flow_unit[s]
-        point.g.reshape(-1)[group.row] = start.supply[group.node] / group.flow_unit[b]
-        point.y.reshape(-1)[group.row] = start.potential[group.node] / group.price_unit[b]
-        point.mu[:batch] = start.multiplier[group.index] * group.active_unit / group.price_unit
-        weight[:batch] = start.weight[group.index]
-        owner = group.padded.owner
-        point.y[:batch] = np.take_along_axis(point.y[:batch], owner, 1)
-    return point, weight
-
-
-def _collect(
-    problems: FlowProblems, groups: list[Layout], finished: list[tuple[int, State]]
-) -> Solution:
-    """Put the padded answers, in the order in which they came, back into the ragged layout."""
-    edges, nodes, count = len(problems.cost), len(problems.supply), len(problems)
-    out = Solution(
-        np.zeros(edges), np.zeros(nodes), np.zeros(nodes), np.zeros(count), np.zeros(count),
-        np.zeros(count), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, bool),
-    )  # fmt: skip
-    for number, group in enumerate(groups):
-        batch, rows, width = group.padded.cost.shape
-        point, _ = _start(group, None)
-        per_problem = np.zeros((6, batch_bucket(batch)))
-        for owner, state in finished:
-            if owner == number:
-                for mine, new in zip(point, state.point, strict=True):
-                    mine[state.index] = new
-                per_problem[:, state.index] = (
-                    state.point.mu, state.objective, state.bound,
-                    state.weight, state.iterations, state.converged,
-                )  # fmt: skip
-        price, flow = group.price_unit, group.flow_unit
-        out.flow[group.edge] = (
-            point.f.reshape(-1)[group.slot] * group.sign * flow[group.slot // (rows * width)]
-        )
-        out.supply[group.node] = point.g.reshape(-1)[group.row] * flow[group.row // rows]
-        out.potential[group.node] = point.y.reshape(-1)[group.row] * price[group.row // rows]
-        mu, objective, bound, weight, iterations, converged = per_problem[:, :batch]
-        out.multiplier[group.index] = mu * price / group.active_unit
-        out.objective[group.index] = objective * price * flow
-        out.bound[group.index] = bound * price * flow
-        out.weight[group.index] = weight
-        out.iterations[group.index] = iterations.astype(np.int64)
-        out.converged[group.index] = converged > 0
-    return out

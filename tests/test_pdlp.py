@@ -1,0 +1,270 @@
+"""The batched first-order LP solver against HiGHS, and its promises as a JAX program."""
+
+import jax
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.spatial import Delaunay
+
+from bdcc_jax.subproblems import flows, pdlp
+from bdcc_jax.subproblems.flow_batch import (
+    FlowProblems,
+    extra_bucket,
+    layouts,
+    magnanti_wong,
+    node_bucket,
+)
+from bdcc_jax.subproblems.flows import PDLPOptions, solve_flows
+
+
+def join(parts):
+    """Ragged problems from a list of (nodes, tail, head, cost, capacity, reward, supply)."""
+    columns = [np.concatenate([part[i] for part in parts]) for i in range(1, 7)]
+    nodes = np.cumsum([0] + [part[0] for part in parts])
+    edges = np.cumsum([0] + [len(part[1]) for part in parts])
+    return FlowProblems(nodes, edges, *columns)
+
+
+def random_problem(rng, nodes, tail, head, targets, free=0.5):
+    edges = len(tail)
+    cost = np.where(rng.random(edges) < free, 0.0, 0.3 * rng.random(edges))
+    capacity = rng.lognormal(0.0, 1.0, edges)
+    reward, supply = np.zeros(nodes), np.zeros(nodes)
+    chosen = rng.choice(np.arange(1, nodes), min(targets, nodes - 1), replace=False)
+    reward[chosen] = rng.uniform(0.3, 1.0, len(chosen))
+    supply[chosen] = rng.lognormal(0.0, 1.0, len(chosen))
+    return nodes, tail, head, cost, capacity, reward, supply
+
+
+def planar(rng, nodes, targets=3):
+    triangles = Delaunay(rng.random((nodes, 2))).simplices
+    pairs = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
+    tail, head = np.unique(np.sort(pairs, 1), axis=0).T
+    return random_problem(rng, nodes, tail, head, targets)
+
+
+def complete(rng, nodes, targets=6):
+    return random_problem(rng, nodes, *np.triu_indices(nodes, 1), targets)
+
+
+def star(rng, nodes, hub=1):
+    """A hub that is not the root: its edges fill several rows."""
+    others = np.setdiff1d(np.arange(nodes), [hub])
+    return random_problem(rng, nodes, np.full(len(others), hub), others, 5)
+
+
+def path(rng, nodes):
+    return random_problem(rng, nodes, np.arange(nodes - 1), np.arange(1, nodes), 2)
+
+
+def matrices(problems, b):
+    """Problem b as dense data: A, cost, capacity, reward, supply, with the root's row left out."""
+    nodes = slice(problems.nodes[b], problems.nodes[b + 1])
+    edges = slice(problems.edges[b], problems.edges[b + 1])
+    count = problems.nodes[b + 1] - problems.nodes[b]
+    a = np.zeros((count, edges.stop - edges.start))
+    a[problems.tail[edges], np.arange(a.shape[1])] += 1
+    a[problems.head[edges], np.arange(a.shape[1])] -= 1
+    return a[1:], nodes, edges
+
+
+def optimum(problems, b):
+    """The optimal value, by HiGHS on the split form f = f+ - f-."""
+    a, nodes, edges = matrices(problems, b)
+    cost, reward = problems.cost[edges], problems.reward[nodes][1:]
+    capacity, supply = problems.capacity[edges], problems.supply[nodes][1:]
+    options = {}
+    if problems.activity is not None:
+        c, r = problems.activity.cost[edges], problems.activity.reward[nodes][1:]
+        options = {
+            "A_ub": np.concatenate([c, c, -r])[None],
+            "b_ub": [-problems.activity.level[b]],
+        }
+    upper = np.concatenate([capacity, capacity, supply])
+    result = linprog(
+        np.concatenate([cost, cost, -reward]),
+        A_eq=np.hstack([a, -a, -np.eye(len(a))]),
+        b_eq=np.zeros(len(a)),
+        bounds=np.stack([np.zeros(len(upper)), upper], 1),
+        **options,
+    )
+    assert result.status == 0
+    return result.fun
+
+
+def check(problems, solution, tolerance, share=3.0):
+    for b in range(len(problems)):
+        a, nodes, edges = matrices(problems, b)
+        flow, supply = solution.flow[edges], solution.supply[nodes][1:]
+        best = optimum(problems, b)
+        scale = max(abs(best), 1e-9)
+        assert solution.bound[b] <= best + 1e-5 * scale
+        # Missing the activity row by d lowers the optimum by (multiplier) d.
+        level = 0.0 if problems.activity is None else problems.activity.level[b]
+        slack = share * tolerance * (scale + solution.multiplier[b] * level)
+        assert abs(solution.objective[b] - best) <= slack
+        value = problems.cost[edges] @ np.abs(flow) - problems.reward[nodes][1:] @ supply
+        np.testing.assert_allclose(value, solution.objective[b], rtol=1e-4, atol=1e-6 * scale)
+        assert np.all(np.abs(flow) <= problems.capacity[edges] * (1 + 1e-6))
+        assert np.all((supply >= 0) & (supply <= problems.supply[nodes][1:] * (1 + 1e-6)))
+        reward = np.abs(problems.reward[nodes]).max()
+        if problems.activity is None:
+            assert np.abs(a @ flow - supply).sum() * reward <= share * tolerance * scale
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(7)
+    parts = [planar(rng, int(n)) for n in rng.integers(8, 70, 12)]
+    parts += [complete(rng, int(n)) for n in rng.integers(5, 40, 4)]
+    parts += [star(rng, 30), star(rng, 61), path(rng, 2), path(rng, 12)]
+    return join(parts)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "single"), [(1e-2, 256), (1e-3, 256), (1e-3, 0), (1e-5, 256)]
+)
+def test_agrees_with_highs(mixed, tolerance, single):
+    options = PDLPOptions(tolerance, iteration_limit=20_000, single_iterations=single)
+    solution = solve_flows(mixed, options)
+    assert solution.converged.all()
+    check(mixed, solution, tolerance)
+
+
+def test_default_options_converge_within_the_limit(mixed):
+    solution = solve_flows(mixed)
+    assert solution.converged.all()
+    assert solution.iterations.max() <= 1000
+
+
+def test_bound_is_valid_at_any_iterate(mixed):
+    for limit in (1, 32, 64):
+        solution = solve_flows(mixed, PDLPOptions(1e-6, iteration_limit=limit))
+        for b in range(len(mixed)):
+            best = optimum(mixed, b)
+            assert solution.bound[b] <= best + 1e-5 * abs(best)
+
+
+def test_iteration_limit_is_reported(mixed):
+    solution = solve_flows(mixed, PDLPOptions(1e-9, iteration_limit=32))
+    assert not solution.converged.all()
+    assert solution.iterations.max() == 32
+
+
+def test_warm_start_saves_iterations(mixed):
+    cold = solve_flows(mixed)
+    warm = solve_flows(mixed, start=cold)
+    assert warm.converged.all()
+    assert warm.iterations.mean() <= 0.6 * cold.iterations.mean()
+    check(mixed, warm, 1e-3)
+
+
+def test_no_reachable_supply():
+    rng = np.random.default_rng(0)
+    apart = (4, *(np.array(a) for a in ([0, 2], [1, 3], [0.0, 0.0], [1.0, 1.0])))
+    problem = (*apart, np.array([0, 0, 0, 1.0]), np.array([0, 0, 0, 2.0]))
+    solution = solve_flows(join([problem, planar(rng, 20)]))
+    assert solution.objective[0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_one_answer_whatever_the_company(mixed):
+    rng = np.random.default_rng(3)
+    part = planar(rng, 40)
+    alone = solve_flows(join([part]))
+    together = solve_flows(join([part] + [planar(rng, 33) for _ in range(20)]))
+    np.testing.assert_allclose(alone.objective[0], together.objective[0], rtol=3e-3)
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.5, 0.99])
+@pytest.mark.parametrize("kind", ["random", "capacity"])
+def test_magnanti_wong_agrees_with_highs(mixed, tau, kind):
+    rng = np.random.default_rng(5)
+    if kind == "random":
+        cost, charge = 0.01 + rng.random(len(mixed.cost)), 0.01 + rng.random(len(mixed.supply))
+    else:
+        cost, charge = 1 / (1e-4 + mixed.capacity), 1 / (1e-4 + mixed.supply)
+    base = solve_flows(mixed)
+    problems = magnanti_wong(mixed, -base.bound * (1 - 2e-3), cost, charge, tau)
+    solution = solve_flows(problems, PDLPOptions(1e-3, iteration_limit=20_000))
+    assert solution.converged.all()
+    check(problems, solution, 1e-3, share=10.0)
+
+
+def device_problem(problems, dtype="float32"):
+    group = layouts(problems, 2**19)[0]
+    active = problems.activity is not None
+    arrays = jax.device_put((flows._fill(group.padded), *flows._start(group, None)))
+    return pdlp.prepare(*arrays, dtype, active)
+
+
+@pytest.mark.parametrize("active", [False, True])
+def test_device_code_lowers_for_cuda_without_callbacks_or_single_scatters(mixed, active):
+    problems = mixed
+    if active:
+        ones = np.ones(len(mixed))
+        problems = magnanti_wong(mixed, ones, 1 + mixed.cost, 1 + mixed.reward, 0.5)
+    with jax.enable_x64(True):
+        problem, state = device_problem(problems)
+        arguments = (problem, state, np.float64(1e-3), np.int32(100))
+        text = jax.export.export(pdlp.advance, platforms=["cuda"])(*arguments).mlir_module()
+    operations = [line.split(" loc(")[0] for line in text.splitlines()]
+    assert not any("callback" in line or "scatter" in line for line in operations if "=" in line)
+
+
+def test_no_transfer_within_a_call(mixed):
+    with jax.enable_x64(True):
+        problem, state = device_problem(mixed)
+        tolerance, limit = jax.device_put((np.float64(1e-3), np.int32(100)))
+        with jax.transfer_guard("disallow"):
+            state, counts = pdlp.advance(problem, state, tolerance, limit)
+            pdlp.compact(problem, state, 8)
+        assert counts.shape == (2,)
+
+
+def test_x64_of_the_caller_is_left_alone(mixed):
+    before = jax.config.jax_enable_x64
+    solve_flows(mixed)
+    assert jax.config.jax_enable_x64 == before
+    assert jax.numpy.ones(1).dtype == (np.float64 if before else np.float32)
+
+
+def test_strict_promotion(mixed):
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        assert solve_flows(mixed).converged.all()
+
+
+def test_few_compilations():
+    """Sizes are rounded to buckets: new problems of the same kind compile nothing new."""
+    rng = np.random.default_rng(11)
+    batches = [join([planar(rng, int(n)) for n in rng.integers(50, 60, 40)]) for _ in range(6)]
+    solve_flows(batches[0])
+    before = pdlp.advance._cache_size()
+    for batch in batches[1:]:
+        solve_flows(batch)
+    assert pdlp.advance._cache_size() - before <= 4
+
+
+def test_buckets():
+    assert node_bucket(np.array([1, 16, 17, 64, 65])).tolist() == [16, 16, 32, 64, 128]
+    rows, nodes = np.array([0, 16, 17, 65, 300]), np.full(5, 64)
+    assert extra_bucket(rows, nodes).tolist() == [16, 16, 32, 128, 512]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 0.0}, "tolerance is 0.0"),
+        ({"tolerance": -1.0}, "tolerance is -1.0"),
+        ({"iteration_limit": 0}, "iteration_limit is 0"),
+        ({"single_iterations": -1}, "single_iterations is -1"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        PDLPOptions(**options)
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0, -0.5, 2.0])
+def test_bad_tau(mixed, tau):
+    with pytest.raises(ValueError, match=f"tau is {tau}"):
+        magnanti_wong(mixed, np.ones(len(mixed)), mixed.cost, mixed.supply, tau)
