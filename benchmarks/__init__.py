@@ -1,0 +1,1 @@
+"""Benchmarks; their figures are in RESULTS.md."""
