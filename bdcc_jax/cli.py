@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _solve(arguments: argparse.Namespace) -> int:
     # Everything that can be refused is refused before any work starts.
     with _bad_input():
-        changes = {k: v for k, v in vars(arguments).items() if k in ("tau", "max_rounds")}
+        changes = {k: v for k, v in vars(arguments).items() if k in ("engine", "tau", "max_rounds")}
         options = Options.paper(**changes) if arguments.paper else Options(**changes)
         device = devices.resolve(arguments.device)
         _check_outputs(arguments)
@@ -137,6 +137,7 @@ def _parser() -> Parser:
     add("--seed", type=_at_least_0(int), default=0, help="of everything random (default: 0)")
     add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
     absent = argparse.SUPPRESS  # so that Options' own defaults hold
+    add("--engine", default=absent, help="auto, reference or pdlp (default: auto)")
     add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
     add("--quiet", action="store_true", help="no progress and no summary")

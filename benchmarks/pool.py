@@ -16,7 +16,7 @@ from bdcc_jax.master import Master
 from bdcc_jax.subproblems.ball import Ball
 from bdcc_jax.subproblems.dijkstra import DijkstraFinder
 from bdcc_jax.subproblems.engine import Engine
-from bdcc_jax.subproblems.flow_batch import FlowProblems
+from bdcc_jax.subproblems.flow_problems import FlowProblems
 from bdcc_jax.subproblems.reference import ReferenceSolver
 
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from bdcc_jax import PDLPOptions, compilation_cache
 from bdcc_jax.subproblems.batched import MAGNANTI_WONG_SLACK, Batch
-from bdcc_jax.subproblems.flow_batch import FlowProblems, layouts, magnanti_wong
+from bdcc_jax.subproblems.flow_batch import layouts
+from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong
 from bdcc_jax.subproblems.flows import BLOCK_ENTRIES, Solution, solve_flows
 from bdcc_jax.subproblems.paths import Flow, decompose
 

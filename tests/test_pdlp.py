@@ -6,15 +6,11 @@ import pytest
 from scipy.optimize import linprog
 from scipy.spatial import Delaunay
 
+from bdcc_jax import PDLPOptions
 from bdcc_jax.subproblems import flows, pdlp
-from bdcc_jax.subproblems.flow_batch import (
-    FlowProblems,
-    extra_bucket,
-    layouts,
-    magnanti_wong,
-    node_bucket,
-)
-from bdcc_jax.subproblems.flows import PDLPOptions, solve_flows
+from bdcc_jax.subproblems.flow_batch import extra_bucket, layouts, node_bucket
+from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong
+from bdcc_jax.subproblems.flows import solve_flows
 
 
 def join(parts):

@@ -18,6 +18,7 @@ def progress(number, seconds, *, improved=False, phase="lp", lower=-10.0, upper=
         rows=123,
         new_rows=4,
         violated_roots=7,
+        fallbacks=0,
         master_seconds=0.0,
         detection_seconds=0.0,
         subproblem_seconds=0.0,

@@ -12,7 +12,7 @@ from ..clock import Clock
 from ..graph import Graph
 from ..options import PDLPOptions
 from .ball import Ball
-from .flow_batch import FlowProblems, magnanti_wong
+from .flow_problems import FlowProblems, magnanti_wong
 from .flows import Solution, solve_flows
 from .magnanti_wong import MagnantiWong
 from .paths import Flow

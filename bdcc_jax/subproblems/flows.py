@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options import PDLPOptions
-from .flow_batch import FlowProblems, Layout, Padded, batch_bucket, layouts
-from .pdlp import Point, State, advance, compact, prepare, promote
+from .flow_batch import Layout, Padded, batch_bucket, layouts
+from .flow_problems import FlowProblems
+from .pdhg import Point
+from .pdlp import State, advance, compact, prepare, promote
 
 BLOCK_ENTRIES = {True: 2**20, False: 2**28}
 """Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""

@@ -1,0 +1,104 @@
+"""Small flow LPs, laid end to end: what the batched solver solves.
+
+One LP lives on an undirected graph whose local node 0 is the root:
+
+    minimise    sum_e cost_e |f_e|  -  sum_v reward_v g_v
+    subject to  (net flow out of v) = g_v            for every node v but the root
+                |f_e| <= capacity_e,   0 <= g_v <= supply_v
+                sum_v r_v g_v - sum_e c_e |f_e| >= level         (only with an `Activity`)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..arrays import FloatArray as Floats
+from ..arrays import IntArray as Ints
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The row ``sum_v reward_v g_v - sum_e cost_e |f_e| >= level``, one to a problem.
+
+    Parameters
+    ----------
+    cost : (edges,) floats, >= 0
+    reward : (nodes,) floats
+    level : (problems,) floats
+    """
+
+    cost: Floats
+    reward: Floats
+    level: Floats
+
+
+@dataclass(frozen=True)
+class FlowProblems:
+    """Independent flow LPs, laid end to end.
+
+    Parameters
+    ----------
+    nodes, edges : (problems + 1,) ints
+        Problem b owns nodes ``nodes[b]:nodes[b + 1]`` and edges ``edges[b]:edges[b + 1]``.
+    tail, head : (edges,) ints
+        Local node numbers, 0 is the root.  No loops.
+    cost, capacity : (edges,) floats
+        Price and limit of one unit of flow, the same in both directions.
+    reward, supply : (nodes,) floats
+        Gain and limit of one unit injected at a node.
+    activity : Activity, optional
+    roots : (problems,) ints, optional
+        The root of every problem, if it is not node 0. All problems must then have the same nodes
+        and edges, in the same order, and node 0 must be isolated: they share one preconditioner.
+
+    Examples
+    --------
+    One edge from node 1 to the root:
+
+    >>> import numpy as np
+    >>> problems = FlowProblems(
+    ...     nodes=np.array([0, 2]), edges=np.array([0, 1]), tail=np.array([1]), head=np.array([0]),
+    ...     cost=np.array([0.25]), capacity=np.array([2.0]),
+    ...     reward=np.array([0.0, 1.0]), supply=np.array([0.0, 3.0]))
+    >>> len(problems)
+    1
+    """
+
+    nodes: Ints
+    edges: Ints
+    tail: Ints
+    head: Ints
+    cost: Floats
+    capacity: Floats
+    reward: Floats
+    supply: Floats
+    activity: Activity | None = None
+    roots: Ints | None = None
+
+    def __len__(self) -> int:
+        return len(self.nodes) - 1
+
+
+def magnanti_wong(
+    problems: FlowProblems, value: Floats, cost: Floats, charge: Floats, tau: float
+) -> FlowProblems:
+    """The cheapest flow that keeps at least `tau` of the value of every problem.
+
+    Parameters
+    ----------
+    problems : FlowProblems
+    value : (problems,) floats, >= 0
+        The value reached before, ``-Solution.objective``.
+    cost : (edges,) floats, > 0
+        New price of a unit of flow.
+    charge : (nodes,) floats, > 0
+        New price of a unit of supply.
+    tau : float
+        Strictly between 0 and 1.
+    """
+    if not 0.0 < tau < 1.0:
+        raise ValueError(f"tau is {tau}, but must lie strictly between 0 and 1")
+    activity = Activity(problems.cost, problems.reward, tau * np.asarray(value, float))
+    return replace(problems, cost=cost, reward=-np.asarray(charge, float), activity=activity)
