@@ -9,6 +9,7 @@ Engine = Literal["auto", "reference", "pdlp"]
 RowKind = Literal["split", "aggregated"]
 Direction = Literal["random", "inverse_weight"]
 CoverMethod = Literal["greedy", "exact"]
+ActivityKind = Literal["price", "row"]
 Rounding = Literal["parallel", "serial"]
 
 
@@ -25,13 +26,18 @@ class PDLPOptions:
         Problems that need more are returned as they are, marked as not converged.
     single_iterations : int
         Iterations in float32; what has not converged by then continues in float64.
+    activity : {'price', 'row'}
+        How a Magnanti-Wong problem keeps the share tau of the violation: by the price at which its
+        objective enters the original one, or, as in the paper, by a row, which is slower.
     """
 
     tolerance: float = 1e-3
     iteration_limit: int = 1000
     single_iterations: int = 256
+    activity: ActivityKind = "price"
 
     def __post_init__(self) -> None:
+        _check_choice("activity", self.activity, get_args(ActivityKind))
         if not 0.0 < self.tolerance < 1.0:
             raise ValueError(f"tolerance is {self.tolerance}, but must lie between 0 and 1")
         if self.iteration_limit < 1:
@@ -127,6 +133,7 @@ class Options:
             "direction": "random",
             "ball_size": None,
             "cover": "exact",
+            "pdlp": PDLPOptions(activity="row"),
         }
         unknown = set(changes) - {known.name for known in fields(cls)}
         if unknown:

@@ -19,7 +19,7 @@ import numpy as np
 from bdcc_jax import PDLPOptions, compilation_cache
 from bdcc_jax.subproblems.batched import MAGNANTI_WONG_SLACK, Batch
 from bdcc_jax.subproblems.flow_batch import layouts
-from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong
+from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
 from bdcc_jax.subproblems.flows import BLOCK_ENTRIES, Solution, solve_flows
 from bdcc_jax.subproblems.paths import Flow, decompose
 
@@ -33,7 +33,8 @@ FAMILIES = {
 HEADINGS = (
     "LPs", "batch", "iterations median / 95 % / max", "converged", "ms an LP", "HiGHS ms",
     "HiGHS / ours", "OR-tools ms", "MPAX / ours (solved)", "value kept min / mean",
-    "MW .5 / base (converged)", "MW .01", "MW .99", "compile s", "slots used",
+    "MW by price, tau .5 / base (converged)", "tau .99", "MW by row, tau .5", "tau .99",
+    "compile s", "slots used",
 )  # fmt: skip
 
 
@@ -76,8 +77,13 @@ def report(name: str, items: list[Subproblem], tolerance: float, mpax: int) -> N
     cost, charge = rng.random(len(problems.cost)), rng.random(len(problems.supply))
     wong = []
     looser = PDLPOptions(tolerance=MAGNANTI_WONG_SLACK * tolerance)
-    for tau in (0.5, 0.01, 0.99):
-        variant = magnanti_wong(problems, np.maximum(-base.objective, 0.0), cost, charge, tau)
+    value = np.maximum(-base.objective, 0.0)
+    spent = np.add.reduceat(cost * np.abs(base.flow), problems.edges[:-1])
+    spent += np.add.reduceat(charge * base.supply, problems.nodes[:-1])
+    for variant in (
+        *(magnanti_wong_by_price(problems, value, spent, cost, charge, t) for t in (0.5, 0.99)),
+        *(magnanti_wong(problems, value, cost, charge, t) for t in (0.5, 0.99)),
+    ):
         _, wong_seconds, answer = timed(lambda v=variant: solve_flows(v, looser))
         wong.append(f"{wong_seconds / seconds:.1f} ({answer.converged.mean():.1%})")
     against_mpax = "-"

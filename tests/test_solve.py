@@ -13,7 +13,7 @@ import pytest
 from oracles import brute_force, random_graph, triangle_milp
 
 import bdcc_jax
-from bdcc_jax import Graph, Options, Status, devices, solve
+from bdcc_jax import Graph, Options, PDLPOptions, Status, devices, solve
 
 HARD = random_graph(np.random.default_rng(0), 45, 1.0)
 
@@ -161,7 +161,12 @@ def test_bad_options(options, message):
 
 def test_paper_options():
     assert Options.paper() == Options(
-        rows="aggregated", tau=0.5, direction="random", ball_size=None, cover="exact"
+        rows="aggregated",
+        tau=0.5,
+        direction="random",
+        ball_size=None,
+        cover="exact",
+        pdlp=PDLPOptions(activity="row"),
     )
     assert Options.paper(None, max_rounds=3).max_rounds == 3
     with pytest.raises(ValueError, match="unknown option 'taus'"):

@@ -10,9 +10,9 @@ import numpy as np
 from ..arrays import FloatArray, IntArray
 from ..clock import Clock
 from ..graph import Graph
-from ..options import PDLPOptions
+from ..options import ActivityKind, PDLPOptions
 from .ball import Ball
-from .flow_problems import FlowProblems, magnanti_wong
+from .flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
 from .flows import Solution, solve_flows
 from .magnanti_wong import MagnantiWong
 from .paths import Flow
@@ -67,7 +67,9 @@ class BatchedSolver:
             return base
         clock.check()
         penalties = [self._variant.penalty(self._graph, ball) for ball in balls]
-        problems = batch.magnanti_wong(self._variant.tau, -solution.objective, penalties)
+        problems = batch.magnanti_wong(
+            self._variant.tau, solution, penalties, self._options.activity
+        )
         looser = replace(
             self._options, tolerance=min(0.5, MAGNANTI_WONG_SLACK * self._options.tolerance)
         )
@@ -141,13 +143,18 @@ class Batch:
         )
 
     def magnanti_wong(
-        self, tau: float, value: FloatArray, penalties: list[FloatArray]
+        self, tau: float, solution: Solution, penalties: list[FloatArray], activity: ActivityKind
     ) -> FlowProblems:
-        """The Magnanti-Wong variants, given the values reached and the penalties of each ball."""
+        """The Magnanti-Wong variants, given the solutions and the penalties of each ball."""
         split = [np.split(p, [m]) for p, m in zip(penalties, self._counts[:, 1], strict=True)]
         cost = self._on_edges(np.concatenate([on_edges for on_edges, _ in split]))
         charge = self._on_nodes(np.concatenate([on_targets for _, on_targets in split]))
-        return magnanti_wong(self.problems, value, cost, charge, tau)
+        if activity == "row":
+            return magnanti_wong(self.problems, -solution.objective, cost, charge, tau)
+        starts = self.problems.edges[:-1], self.problems.nodes[:-1]
+        spent = np.add.reduceat(cost * np.abs(solution.flow), starts[0])
+        spent += np.add.reduceat(charge * solution.supply, starts[1])
+        return magnanti_wong_by_price(self.problems, -solution.objective, spent, cost, charge, tau)
 
     def flows(self, solution: Solution) -> list[Flow | None]:
         """The flow of every ball; None where the solver has not converged."""

@@ -102,3 +102,39 @@ def magnanti_wong(
         raise ValueError(f"tau is {tau}, but must lie strictly between 0 and 1")
     activity = Activity(problems.cost, problems.reward, tau * np.asarray(value, float))
     return replace(problems, cost=cost, reward=-np.asarray(charge, float), activity=activity)
+
+
+def magnanti_wong_by_price(
+    problems: FlowProblems,
+    value: Floats,
+    spent: Floats,
+    cost: Floats,
+    charge: Floats,
+    tau: float,
+) -> FlowProblems:
+    """The same trade-off without a row: the new prices are added at a rate that keeps `tau`.
+
+    With h the value of a flow and p its price, a maximiser of h - rate * p satisfies
+
+        h >= value - rate * (spent - p) >= tau * value    for   rate = (1 - tau) * value / spent,
+
+    and it is the cheapest flow of its value: a solution of the problem with the row, for its own
+    h / value >= tau. It converges like the problems without a row.
+
+    Parameters
+    ----------
+    problems, value, cost, charge, tau
+        As for :func:`magnanti_wong`.
+    spent : (problems,) floats, > 0
+        The new price of the flows that reached the values.
+    """
+    if not 0.0 < tau < 1.0:
+        raise ValueError(f"tau is {tau}, but must lie strictly between 0 and 1")
+    rate = (1.0 - tau) * np.maximum(value, 0.0) / np.where(spent > 0.0, spent, 1.0)
+    on_edges = np.repeat(rate, np.diff(problems.edges))
+    on_nodes = np.repeat(rate, np.diff(problems.nodes))
+    return replace(
+        problems,
+        cost=problems.cost + on_edges * cost,
+        reward=problems.reward - on_nodes * charge,
+    )
