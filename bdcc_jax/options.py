@@ -66,8 +66,8 @@ class Options:
         The objective of the Magnanti-Wong problem: random, negative, of unit norm and fresh each
         time, or ``-1 / (.0001 + |w|)``.
     ball_size : int, optional
-        Subproblems see at most about this many nodes, the nearest to the root, plus one path to
-        every violated edge. None: all nodes that can matter.
+        Subproblems see this many nodes: those on the shortest path to every violated edge (all of
+        them, even if they are more), then the nearest to the root. None: all that can matter.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float

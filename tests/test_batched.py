@@ -6,7 +6,7 @@ import pytest
 from oracles import all_cuts, brute_force, instance, random_graph
 
 from bdcc_jax import Graph, Options, PDLPOptions, compilation_cache, solve
-from bdcc_jax.clock import Clock
+from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.cover import vertex_cover
 from bdcc_jax.subproblems import batched, pdlp
 from bdcc_jax.subproblems.batched import Batch, BatchedSolver
@@ -154,6 +154,14 @@ def test_fallback_flows_are_those_of_the_reference():
             fallbacks += 1
             assert flow.targets.tolist() == exact.solve_base(ball, x).targets.tolist()
     assert fallbacks > 0
+
+
+def test_the_deadline_is_honoured_within_a_batch():
+    graph = random_graph(np.random.default_rng(5), 20, 0.4)
+    x = graph.negative.astype(float)
+    balls = DijkstraFinder(graph, vertex_cover(graph, "greedy"), None).find(x, Clock(None))
+    with pytest.raises(TimeLimitReached):
+        BatchedSolver(graph, None, PDLPOptions(), CPU).solve(balls, x, Clock(0.0))
 
 
 def test_no_balls_no_work():

@@ -73,7 +73,8 @@ class BallMaker:
     graph : Graph
         The instance.
     size : int or None
-        Keep this many nodes and the shortest paths to the violated edges; None: all that matter.
+        Keep the shortest paths to the violated edges, and of the nearest nodes as many as make so
+        many in all; None: all that matter.
     """
 
     def __init__(self, graph: Graph, size: int | None) -> None:
@@ -120,13 +121,21 @@ def positive_adjacency(graph: Graph) -> tuple[IntArray, IntArray, IntArray]:
 
 @compiled
 def _keep(parent: IntArray, targets: IntArray, size: int) -> BoolArray:
-    """Which settled nodes make the ball: the first ones, and all on a tree path to a target."""
+    """Which settled nodes make the ball: all on a tree path to a target, then the nearest."""
     kept = np.zeros(len(parent), dtype=np.bool_)
-    kept[:size] = True
+    kept[0] = True
+    left = size - 1
     for node in targets:
         while not kept[node]:
             kept[node] = True
+            left -= 1
             node = parent[node]
+    for node in range(len(parent)):
+        if left <= 0:
+            break
+        if not kept[node]:
+            kept[node] = True
+            left -= 1
     return kept
 
 

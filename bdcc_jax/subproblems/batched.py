@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import numpy as np
@@ -56,16 +57,15 @@ class BatchedSolver:
         """Solutions of the dual subproblem of every ball, then of the Magnanti-Wong variants."""
         if not balls:
             return []
-        clock.check()
         batch = Batch(self._graph, balls, x)
-        solution = solve_flows(batch.problems, self._options, device=self._device)
+        solve = partial(solve_flows, device=self._device, check=clock.check)
+        solution = solve(batch.problems, self._options)
         base = [
-            flow or self._exactly(ball, x, None)
+            flow or self._exactly(ball, x, None, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
         ]
         if self._variant is None:
             return base
-        clock.check()
         penalties = [self._variant.penalty(self._graph, ball) for ball in balls]
         problems = batch.magnanti_wong(
             self._variant.tau, solution, penalties, self._options.activity
@@ -73,13 +73,16 @@ class BatchedSolver:
         looser = replace(
             self._options, tolerance=min(0.5, MAGNANTI_WONG_SLACK * self._options.tolerance)
         )
-        solution = solve_flows(problems, looser, device=self._device)
+        solution = solve(problems, looser)
         return base + [
-            flow or self._exactly(ball, x, self._variant)
+            flow or self._exactly(ball, x, self._variant, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
         ]
 
-    def _exactly(self, ball: Ball, x: FloatArray, variant: MagnantiWong | None) -> Flow:
+    def _exactly(
+        self, ball: Ball, x: FloatArray, variant: MagnantiWong | None, clock: Clock
+    ) -> Flow:
+        clock.check()
         flow = self._exact.solve_base(ball, x)
         if variant is not None:
             flow = self._exact.solve_magnanti_wong(ball, x, variant)

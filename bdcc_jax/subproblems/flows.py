@@ -6,6 +6,7 @@ are gathered into a smaller batch, and whether those left over continue in float
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
@@ -62,6 +63,7 @@ def solve_flows(
     *,
     start: Solution | None = None,
     device: jax.Device | None = None,
+    check: Callable[[], None] | None = None,
 ) -> Solution:
     """Solve all problems, in float32 first and in float64 where that does not suffice.
 
@@ -73,6 +75,8 @@ def solve_flows(
         A point to start from, of problems with the same graphs.
     device : jax.Device, optional
         Default: the default device of JAX.
+    check : callable, optional
+        Called between compiled calls; an exception that it raises ends the work.
 
     Examples
     --------
@@ -104,6 +108,8 @@ def solve_flows(
         ]
         finished: list[tuple[int, State]] = []
         while running:
+            if check is not None:
+                check()
             # Everything is dispatched before anything is read, so that the groups overlap.
             advanced = [
                 (number, p, *advance(p, state, tolerance, limit[p.cost.dtype.name]))

@@ -11,7 +11,8 @@ from jax import Array, lax
 from .flow_batch import Padded
 
 SMALLEST_STEP = 1e-3
-SWEEP_BLOCK = 8
+SMALL, SMALL_BLOCK, LARGE_BLOCK = 96, 8, 16
+"""Rows that are eliminated together in matrices up to this size, and in larger ones (measured)."""
 
 
 class Problem(NamedTuple):
@@ -93,7 +94,8 @@ def precondition(padded: Padded, dtype: str, with_activity: bool) -> Problem:
     inner = free[:, :, None] & free[:, None, :]
     diagonal = jnp.where(free, degree + added, 1.0)
     unit = jnp.eye(nodes, dtype=capacity.dtype)[None]
-    inverse = sweep(unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0), SWEEP_BLOCK)
+    block = SMALL_BLOCK if nodes <= SMALL else LARGE_BLOCK
+    inverse = sweep(unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0), block)
     inverse = jnp.where(inner, inverse, 0.0)
     inverse = jnp.concatenate(
         [inverse, jnp.take_along_axis(inverse, padded.owner[:, None, :], 2)], 2
