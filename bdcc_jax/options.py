@@ -33,7 +33,7 @@ class PDLPOptions:
 
     tolerance: float = 1e-3
     iteration_limit: int = 1000
-    single_iterations: int = 256
+    single_iterations: int = 128
     activity: ActivityKind = "price"
 
     def __post_init__(self) -> None:

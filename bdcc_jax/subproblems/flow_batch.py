@@ -135,9 +135,9 @@ def batch_bucket(count: int) -> int:
 
 
 def batch_size(count: int, most: int) -> int:
-    """How many of `count` problems to take at once: a full bucket, or one at least half full."""
+    """How many of `count` problems to take at once: a bucket at least three quarters full."""
     size = batch_bucket(count)
-    while size > 8 and (size > most or size > 2 * count):
+    while size > 8 and (size > most or 3 * size > 4 * count):
         size //= 4
     return size
 

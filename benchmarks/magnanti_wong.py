@@ -1,0 +1,38 @@
+"""Rounds of the paper's method with and without Magnanti-Wong rows.
+
+    python -m benchmarks.magnanti_wong FILE [FILE ...]
+
+Prints one Markdown row an instance: rounds until the proven optimum for tau = none, .01, .5, .99.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import bdcc_jax
+from bdcc_jax import Options
+
+TAUS = (None, 0.01, 0.5, 0.99)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--time-limit", type=float, default=600.0)
+    arguments = parser.parse_args()
+    print("| instance | nodes | edges | " + " | ".join(f"tau {tau}" for tau in TAUS) + " |")
+    print("|" + "---|" * (3 + len(TAUS)))
+    for path in arguments.files:
+        graph = bdcc_jax.read(path)
+        cells = []
+        for tau in TAUS:
+            options = Options.paper(tau, engine="reference")
+            result = bdcc_jax.solve(graph, options=options, time_limit=arguments.time_limit)
+            rows = result.history[-1].rows
+            cells.append(f"{len(result.history)} rounds, {rows} rows ({result.status})")
+        print(f"| {path.name} | {graph.n} | {graph.m} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
