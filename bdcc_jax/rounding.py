@@ -25,24 +25,25 @@ def threshold(graph: Graph, x: FloatArray) -> IntArray:
 
 def parallel(graph: Graph, x: FloatArray, cover: Cover, clock: Clock) -> IntArray:
     """Eq. (ezProcR): cut what the minimum cut of any root cuts."""
-    kappa = _kappa(graph, x)
-    cuts = _RootCuts(graph, cover)
-    cut = np.zeros(graph.m, dtype=bool)
-    for s in range(len(cover)):
-        clock.check()
-        cut |= cuts.minimum_cut(s, kappa)
-    return graph.components(graph.positive & ~cut)
+    return _union_of_cuts(graph, x, cover, clock, free_once_cut=False)
 
 
 def serial(graph: Graph, x: FloatArray, cover: Cover, clock: Clock) -> IntArray:
     """Algorithm 2: as ``parallel``, but what one root has cut is free for the next."""
+    return _union_of_cuts(graph, x, cover, clock, free_once_cut=True)
+
+
+def _union_of_cuts(
+    graph: Graph, x: FloatArray, cover: Cover, clock: Clock, *, free_once_cut: bool
+) -> IntArray:
     kappa = _kappa(graph, x)
     cuts = _RootCuts(graph, cover)
     cut = np.zeros(graph.m, dtype=bool)
     for s in range(len(cover)):
         clock.check()
         cut |= cuts.minimum_cut(s, kappa)
-        kappa[cut] = 0.0
+        if free_once_cut:
+            kappa[cut] = 0.0
     return graph.components(graph.positive & ~cut)
 
 
