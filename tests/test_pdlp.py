@@ -241,7 +241,7 @@ def test_few_compilations():
 
 
 def test_buckets():
-    assert node_bucket(np.array([1, 16, 17, 64, 65])).tolist() == [16, 16, 32, 64, 128]
+    assert node_bucket(np.array([1, 16, 17, 64, 65])).tolist() == [16, 16, 32, 64, 96]
     rows, nodes = np.array([0, 16, 17, 65, 300]), np.full(5, 64)
     assert extra_bucket(rows, nodes).tolist() == [16, 16, 32, 128, 512]
 

@@ -115,9 +115,9 @@ def _extra_rows(degree: Ints, width: int) -> Ints:
 
 
 def node_bucket(nodes: Ints) -> Ints:
-    """The next size of 16, 24, 32, 48, 64, 96, ..."""
+    """The next size of 16, 32, 64, 96, 128, 192, ..."""
     power = 2 ** np.ceil(np.log2(np.maximum(nodes, 16))).astype(np.int64)
-    return np.where((power >= 32) & (nodes <= power * 3 // 4), power * 3 // 4, power)
+    return np.where((power >= 128) & (nodes <= power * 3 // 4), power * 3 // 4, power)
 
 
 def extra_bucket(rows: Ints, nodes: Ints) -> Ints:
