@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from math import fsum
 
@@ -18,14 +19,12 @@ from .options import Options
 from .result import Progress, Round, Status, relative_gap
 from .subproblems.engine import Separation, make_engine
 
+logger = logging.getLogger(__name__)
+
 Callback = Callable[[Progress], bool | None]
 
 TOLERANCE = 1e-9
 """Bounds that differ by less than this share of the sum of all |w| have met."""
-
-
-class ContradictedBound(RuntimeError):
-    """A lower bound lies above the cost of a clustering: the ILP solver has erred."""
 
 
 class Bounds:
@@ -59,11 +58,13 @@ class Bounds:
         self.labels, self.upper = labels, objective
         return True
 
-    def raise_lower(self, bound: float) -> None:
+    def raise_lower(self, bound: float) -> bool:
         """Take a lower bound if it is better; refuse one that a known clustering contradicts."""
         if bound > self.upper + self.tolerance:
-            raise ContradictedBound(f"bound {bound}, but a clustering costs {self.upper}")
+            logger.warning("HiGHS proves %g, but a clustering costs %g", bound, self.upper)
+            return False
         self._lower = max(self._lower, float(bound))
+        return True
 
     @property
     def lower(self) -> float:
@@ -133,7 +134,7 @@ class Benders:
             return Status.INTERRUPTED
         except TimeLimitReached:
             return self.bounds.verdict or Status.TIME_LIMIT
-        except (MasterFailed, ContradictedBound):
+        except MasterFailed:
             return self.bounds.verdict or Status.NUMERICAL
 
     def _algorithm_1(self) -> Status:
@@ -167,15 +168,16 @@ class Benders:
     def _solve_master(self, master: Master) -> FloatArray:
         with self._clock.measure("master"):
             try:
-                try:
-                    return master.solve(self._clock, self.bounds.cut)
-                finally:
-                    self.bounds.raise_lower(master.proven_bound)
-            except ContradictedBound:
-                master.solve_carefully()
                 x = master.solve(self._clock, self.bounds.cut)
+                if not self.bounds.raise_lower(master.proven_bound):
+                    master.solve_carefully()
+                    x = master.solve(self._clock, self.bounds.cut)
+            except (KeyboardInterrupt, TimeLimitReached):
                 self.bounds.raise_lower(master.proven_bound)
-                return x
+                raise
+            if not self.bounds.raise_lower(master.proven_bound):
+                raise MasterFailed("a bound that a clustering contradicts, twice")
+            return x
 
     def _round(self, x: FloatArray, cover: Cover) -> bool:
         with self._clock.measure("rounding"):

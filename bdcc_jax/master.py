@@ -101,13 +101,15 @@ class Master:
         ``incumbent`` is the cut of the best clustering, from which the ILP starts. What was proven
         is in ``proven_bound``, also when the clock runs out first (TimeLimitReached).
         """
+        self.proven_bound = -np.inf
         if self._integral:
             self._highs.setSolution(len(incumbent), self._columns, incumbent)
         status = self._run(clock)
         if status != _STATUS.kOptimal and status not in _OUT_OF_TIME:
             self._highs.clearSolver()
             status = self._run(clock)
-        self.proven_bound = self._lower_bound()
+        if status == _STATUS.kOptimal or status in _OUT_OF_TIME:
+            self.proven_bound = self._lower_bound()
         if status in _OUT_OF_TIME:
             raise TimeLimitReached
         if status != _STATUS.kOptimal:
@@ -122,8 +124,7 @@ class Master:
     def _run(self, clock: Clock) -> Any:
         """Run HiGHS in a thread, so that Ctrl-C gets through at any moment."""
         highs = self._highs
-        if clock.remaining == 0:
-            return _STATUS.kTimeLimit
+        clock.check()  # nothing has run yet: what HiGHS reports is of the last problem
         highs.setOptionValue("time_limit", clock.remaining)
         highs.startSolve()
         try:

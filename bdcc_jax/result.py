@@ -52,7 +52,8 @@ class Round:
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
     went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that
-    did not converge in the batch and were solved by the exact reference instead.
+    did not converge in the batch and were solved by the exact reference instead, and those that
+    HiGHS itself failed on, whose shortest cycles became the rows.
     """
 
     number: int

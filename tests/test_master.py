@@ -69,6 +69,29 @@ def test_no_time_left():
         master.solve(Clock(0.0), np.zeros(3))
 
 
+def test_a_problem_that_did_not_run_proves_nothing():
+    """HiGHS then still reports the last LP, and 0 as the bound of an ILP."""
+    master = Master(WEIGHTS)
+    master.add(CYCLE)
+    master.solve(unlimited(), np.zeros(3))
+    master.enforce_integrality()
+    with pytest.raises(TimeLimitReached):
+        master.solve(Clock(0.0), np.zeros(3))
+    assert master.proven_bound == -np.inf
+
+
+def test_a_failed_ilp_proves_nothing(monkeypatch):
+    master = Master(WEIGHTS)
+    master.add(CYCLE)
+    master.enforce_integrality()
+    run = master._run
+    status = highspy.HighsModelStatus.kSolveError
+    monkeypatch.setattr(master, "_run", lambda clock: run(clock) and status)
+    with pytest.raises(MasterFailed):
+        master.solve(unlimited(), np.zeros(3))
+    assert master.proven_bound == -np.inf
+
+
 def test_a_status_that_is_not_optimal_is_tried_again_then_reported(monkeypatch):
     master = Master(WEIGHTS)
     calls = []
@@ -98,7 +121,7 @@ def test_a_failing_master_leaves_valid_bounds(monkeypatch):
 
 
 @pytest.mark.parametrize("wrong_calls", [1, 1000], ids=["once", "always"])
-def test_a_bound_that_a_clustering_contradicts_is_no_proof(monkeypatch, wrong_calls):
+def test_a_bound_that_a_clustering_contradicts_is_no_proof(monkeypatch, wrong_calls, caplog):
     """As HiGHS' presolve was seen to produce from badly scaled rows."""
     rim = np.arange(5)
     odd_wheel = Graph.from_edges(
@@ -119,3 +142,4 @@ def test_a_bound_that_a_clustering_contradicts_is_no_proof(monkeypatch, wrong_ca
     result = solve(odd_wheel)
     assert result.lower_bound <= brute_force(odd_wheel) <= result.objective
     assert result.status == ("optimal" if wrong_calls == 1 else "numerical")
+    assert "but a clustering costs" in caplog.text

@@ -48,7 +48,8 @@ class Flow:
     targets : ndarray, shape (targets of the ball,)
         Flow that enters at each target, the paper's psi^-.
     fallback : bool
-        Whether a batched solver gave up on it and the exact one had to step in.
+        Whether the solver gave up: the exact one stepped in, or, if that failed too, the flow is
+        zero and the shortest cycles make the rows.
     """
 
     edges: FloatArray

@@ -111,6 +111,7 @@ class ReferenceSolver:
         self._highs.run()
         status = self._highs.getModelStatus()
         value = np.array(self._highs.getSolution().col_value)
-        if status != highspy.HighsModelStatus.kOptimal:
+        failed = status != highspy.HighsModelStatus.kOptimal
+        if failed:
             value = np.zeros_like(value)
-        return Flow(value[:m] - value[m : 2 * m], value[2 * m :])
+        return Flow(value[:m] - value[m : 2 * m], value[2 * m :], fallback=failed)
