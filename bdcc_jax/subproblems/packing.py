@@ -1,0 +1,184 @@
+"""The engine of choice on a CPU: violated paths of all roots, packed into shared capacities.
+
+The dual of a Benders subproblem (Eq. BendersSub) sends flow from the far ends of the violated
+negative edges to the root through E+, an edge e carrying at most ``w_e``. Solved one by one, the
+subproblems of a round use the same edges and their rows repeat each other. Here all roots share the
+capacities: every path takes its bottleneck out of what the next one finds. The paths are the cycle
+inequalities that the Benders rows are sums of: valid as they are, with coefficients +1 and -1.
+
+On dense graphs the capacities run out long before every violated edge has a row, and the master
+starves. So the packing starts afresh for the edges that have none, until a pass finds few.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..clock import Clock
+from ..compiled import compiled
+from ..cover import Cover
+from ..graph import Graph
+from ..rows import Rows
+from .ball import VIOLATION, positive_adjacency
+from .path_search import search
+from .separation import Separation
+from .violations import violated_edges
+
+FIRST_REACH = 64
+"""Nodes that a search settles in the first rounds: short cycles make the better rows, and a target
+that full edges have cut off would cost a walk through the whole graph."""
+
+GROWTH = 8
+"""What the bound on settled nodes is multiplied by when too few rows come out."""
+
+FEW_ROWS = 0.02
+"""Share of the violated edges that have to get a row, or the searches must go further."""
+
+PASSES = 8
+"""How often at most the capacities are filled up again in one round."""
+
+THIN_PASS = 1 / 16
+"""A pass that adds less than this share of the round's rows is the last."""
+
+PER_EDGE = 1e-6
+"""What an edge counts besides its x, so that of equally short paths the shortest wins; divided by
+1000 once searches are unbounded, so that nothing that is violated gets lost."""
+
+ZERO = 1e-9
+"""Smaller values of x are rounding errors of the LP solver."""
+
+
+class PackingEngine:
+    """Lines 6 to 13 of Algorithm 1 by path packing.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    cover : Cover
+        The roots and their shares of E-.
+    """
+
+    def __init__(self, graph: Graph, cover: Cover) -> None:
+        self._graph, self._cover = graph, cover
+        starts, heads, edge_ids = positive_adjacency(graph)
+        tails = np.repeat(np.arange(graph.n), np.diff(starts))
+        self._network = starts, *(a.astype(np.int32) for a in (heads, edge_ids, tails))
+        self._narrow = 1e-9 * np.abs(graph.weights).mean()
+        self._reach = FIRST_REACH
+
+    def separate(self, x: FloatArray, clock: Clock) -> Separation:
+        """Cycle inequalities that x violates: some whenever there are any."""
+        x = np.where(x < ZERO, 0.0, x)
+        with clock.measure("detection"):
+            violated = violated_edges(self._graph, self._cover, x)
+        n_violated = int(violated.sum())
+        with clock.measure("subproblems"):
+            rows = Rows.empty()
+            while n_violated > 0:
+                clock.check()
+                rows = self._pack(x, violated)
+                if len(rows) > FEW_ROWS * n_violated or self._reach > self._graph.n:
+                    break
+                self._reach *= GROWTH
+        return Separation(rows, n_violated if len(rows) > 0 else 0, fallbacks=0)
+
+    def _pack(self, x: FloatArray, violated: BoolArray) -> Rows:
+        exact = self._reach > self._graph.n
+        cover, weights = self._cover, self._graph.weights
+        edges, starts = _pack(
+            *self._network,
+            x,
+            weights,
+            cover.roots,
+            cover.starts,
+            cover.edges,
+            cover.far_ends,
+            violated,
+            self._narrow,
+            PER_EDGE / 1000 if exact else PER_EDGE,
+            self._reach,
+        )
+        values = np.full(len(edges), -1.0)
+        values[starts[:-1]] = 1.0
+        return Rows(starts, edges, values)
+
+
+@compiled
+def _pack(
+    starts: IntArray,
+    heads: NDArray[np.int32],
+    edge_ids: NDArray[np.int32],
+    tails: NDArray[np.int32],
+    x: FloatArray,
+    weights: FloatArray,
+    roots: IntArray,
+    shares: IntArray,
+    negative_edges: IntArray,
+    far_ends: IntArray,
+    violated: BoolArray,
+    narrow: float,
+    per_edge: float,
+    most: int,
+) -> tuple[NDArray[np.int32], IntArray]:
+    """The cycles found, one after another with their negative edge first, and where each starts."""
+    n = len(starts) - 1
+    distance, arc = np.full(n, np.inf), np.empty(n, np.int32)
+    seen, wanted = np.empty(n, np.int32), np.zeros(n, np.bool_)
+    keys, nodes = np.empty(len(heads) + 1), np.empty(len(heads) + 1, np.int32)
+    width = np.empty(len(weights))
+    left = np.empty(len(negative_edges))
+    has_row = np.zeros(len(negative_edges), np.bool_)
+    cycles, ends = [np.int32(0) for _ in range(0)], [0]
+    for _ in range(PASSES):
+        before = len(ends) - 1
+        width[:] = np.maximum(weights, 0.0)
+        for j in range(len(negative_edges)):
+            waits = violated[j] and not has_row[j]
+            left[j] = -weights[negative_edges[j]] if waits else 0.0
+        for s in range(len(roots)):
+            root, share = roots[s], range(shares[s], shares[s + 1])
+            found = True
+            while found:
+                found = False
+                reach, missing = 0.0, 0
+                for j in share:
+                    if left[j] > narrow:
+                        reach = max(reach, x[negative_edges[j]])
+                        wanted[far_ends[j]] = True
+                        missing += 1
+                if missing == 0:
+                    break
+                touched = search(
+                    root, starts, heads, edge_ids, x, width, narrow, per_edge, reach,
+                    wanted, missing, most, distance, arc, seen, keys, nodes,
+                )  # fmt: skip
+                for j in share:
+                    v = far_ends[j]
+                    wanted[v] = False
+                    if left[j] <= narrow or distance[v] == np.inf:
+                        continue
+                    amount, length, u = left[j], 0.0, v
+                    while u != root:
+                        e = edge_ids[arc[u]]
+                        amount, length = min(amount, width[e]), length + x[e]
+                        u = tails[arc[u]]
+                    if amount <= narrow or length >= x[negative_edges[j]] - VIOLATION:
+                        continue
+                    cycles.append(np.int32(negative_edges[j]))
+                    u = v
+                    while u != root:
+                        e = edge_ids[arc[u]]
+                        width[e] -= amount
+                        cycles.append(e)
+                        u = tails[arc[u]]
+                    ends.append(len(cycles))
+                    left[j] -= amount
+                    has_row[j] = found = True
+                for i in range(touched):
+                    distance[seen[i]] = np.inf
+        if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
+            break
+    return np.array(cycles, dtype=np.int32), np.array(ends)
