@@ -49,11 +49,8 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
 
 def families(data: Path) -> dict[str, list[Instance]]:
     """Every family: those of the data folder in the order of its index, pictures and planar."""
-    index = data / "INDEX.tsv"
-    if not index.exists():
-        raise SystemExit(f"no instances: {index} does not exist; say where with --data")
     found: dict[str, list[Instance]] = {}
-    with index.open() as file:
+    with _existing(data / "INDEX.tsv").open() as file:
         for row in csv.DictReader(file, delimiter="\t"):
             name = row["name"].removesuffix(SUFFIX)
             found.setdefault(row["family"], []).append(instance(name, data))
@@ -72,8 +69,14 @@ def instance(full_name: str, data: Path = DATA) -> Instance:
     elif family == "planar":
         load = partial(planar, int(name))
     else:
-        load = partial(bdcc_jax.read, data / f"{full_name}{SUFFIX}")
+        load = partial(bdcc_jax.read, _existing(data / f"{full_name}{SUFFIX}"))
     return Instance(family, name, load)
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise SystemExit(f"no instances: {path} does not exist; say where with --data")
+    return path
 
 
 def superpixels(picture: str, segments: int) -> Graph:

@@ -133,6 +133,8 @@ def main() -> None:
     if arguments.one:
         print(json.dumps(asdict(solve_here(arguments.one, arguments.data, arguments.time_limit))))
         return
+    for name in arguments.instances:  # what is missing is better missed now than in an hour
+        instance(name, arguments.data)
     if arguments.sizes:
         print_header(HEADINGS)
         done = []

@@ -6,7 +6,7 @@ from oracles import brute_force, instance, random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph
-from benchmarks import exact, instances
+from benchmarks import exact, instances, scale
 from benchmarks.baselines import classic
 
 
@@ -71,6 +71,8 @@ def test_instances_by_name():
 def test_a_missing_data_folder_is_named(tmp_path):
     with pytest.raises(SystemExit, match=r"INDEX\.tsv does not exist"):
         instances.families(tmp_path)
+    with pytest.raises(SystemExit, match=r"karate\.txt\.gz does not exist"):
+        instances.instance("modularity/karate", tmp_path)
 
 
 def test_families_hold_what_the_index_lists():
@@ -99,3 +101,20 @@ def test_contradicting_optima_are_an_error():
     exact.check_agreement("it", graph, figures(1.0), figures(1.0, "time_limit", -1.0, -3.0))
     with pytest.raises(AssertionError, match="it: "):
         exact.check_agreement("it", graph, figures(1.0), figures(1.0, "optimal", -3.0, -3.0))
+
+
+def test_the_exponent_of_a_power_law():
+    assert scale.exponent([(n, 3e-4 * n**1.25) for n in (10, 200, 3000)]) == "1.25"
+    assert scale.exponent([(10, 1.0)]) == "unknown"
+
+
+def test_a_solve_at_scale_is_told_in_full():
+    figures = scale.solve_here("planar/60", instances.DATA, time_limit=60.0)
+    assert (figures.nodes, figures.status) == (60, "optimal")
+    assert figures.gap == pytest.approx(0.0, abs=1e-8)
+    assert figures.lp_seconds <= figures.seconds
+    assert figures.memory >= figures.memory_before > 0
+
+
+def test_the_lp_of_a_solve_out_of_time_has_not_converged():
+    assert scale.lp_seconds(bdcc_jax.solve(instances.planar(300), time_limit=0.0)) is None
