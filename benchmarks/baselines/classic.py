@@ -157,7 +157,7 @@ class _Model:
         info = highs.getInfo()
         bound = info.mip_dual_bound if self.integral else info.objective_function_value
         x: FloatArray = np.clip(highs.getSolution().col_value, 0.0, 1.0)
-        return np.round(x) if self.integral else x, float(bound) * self._scale
+        return np.round(x) if self.integral else x, float(bound * self._scale)
 
 
 class _Separator:
