@@ -1,0 +1,1 @@
+"""Methods of others, written by us as well as we can, to compare with."""
