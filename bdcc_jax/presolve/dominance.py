@@ -1,0 +1,317 @@
+r"""Decisions that the edges at one node, or at the two ends of an edge, force.
+
+Write ``w(a, S)`` for the weight between a node and a set, ``A`` and ``B`` for the clusters of the
+nodes ``a`` and ``b`` in some clustering.
+
+**Weakening.** Let ``P`` be the positive weight at ``a``, and ``w_ab < -P``. If ``a`` and ``b`` are
+together, making ``a`` a cluster of its own gains ``|w_ab| >= P`` and costs at most ``P``: some
+optimum cuts ``ab``. For a clustering that does, the weight ``-P`` and the constant ``w_ab + P`` say
+the same, and with the weight ``-P`` the argument still holds, so the optimum is the same. (Dropping
+the edge would be wrong: nothing else might keep its ends apart.) With ``P = 0`` all edges at ``a``
+vanish; a node of degree 2 can then always be contracted.
+
+**Joining.** Let ``w_ab > 0``. If ``a`` and ``b`` are apart, moving ``a`` to ``B`` changes the
+objective by ``-w_ab + w(a, A) - w(a, B - b)``, and moving ``b`` to ``A`` by
+``-w_ab + w(b, B) - w(b, A - a)``. Mix the two in the proportions ``t`` and ``1 - t``: another node
+``x`` adds ``t w_ax - (1 - t) w_bx`` if it is in ``A``, the negative of that in ``B``, and else 0. So if
+
+    w_ab >= sum over x of |t w_ax - (1 - t) w_bx|        for some t in [0, 1]
+
+then one of the two moves costs nothing, and ``a`` and ``b`` are together in some optimum. ``t = 1``
+and ``t = 0`` are the edge criterion of Lange, Karrenbauer and Andres (ICML 2018): an edge that
+outweighs the rest of one end (*dominant*). ``t = 1/2`` joins nodes that see the others alike
+(*similar*); it contains a triangle criterion.
+
+Sums are of float64; a tie is decided with their rounding error, which is that of the objective
+itself. Sums of integers are exact.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..compiled import compiled
+from .steps import DOMINANT, SIMILAR, WEAKENED, find
+
+ALWAYS_COMPARED = 64
+"""Neighbours of up to this degree are always compared; larger ones with larger nodes only."""
+
+NONE = -1
+
+
+class Multigraph(NamedTuple):
+    """A graph under contraction: linked lists of half-edges; joined lists are tidied on a visit.
+
+    Half-edges ``2 e`` and ``2 e + 1`` are the two directions of edge ``e``. A half-edge is in the
+    list of the node that it leaves, and ``head`` is the node that it entered when last looked at.
+    """
+
+    parent: IntArray  # union-find forest of the nodes
+    first: IntArray  # half-edge in the list of each node
+    last: IntArray
+    before: IntArray  # in the list of each half-edge
+    after: IntArray
+    head: IntArray
+    weight: FloatArray  # of each edge
+    degree: IntArray  # length of the list
+    total: FloatArray  # sum of the absolute weights, as of the last visit
+    queue: IntArray  # a ring of nodes to visit
+    queued: BoolArray
+    limits: IntArray  # where the queue begins, and how long it is
+    seen: IntArray  # scratch: the half-edge to each neighbour of the node that is being visited
+
+
+class Log(NamedTuple):
+    """Steps in local node numbers; ``used`` holds how many there are."""
+
+    kind: IntArray
+    a: IntArray
+    b: IntArray
+    cost: FloatArray
+    used: IntArray
+
+
+def multigraph(n: int, u: IntArray, v: IntArray, w: FloatArray) -> Multigraph:
+    """Build the lists, with every node in the queue."""
+    m = len(w)
+    half = np.full((3, 2 * m), NONE, dtype=np.int64)
+    half[2, 0::2], half[2, 1::2] = v, u
+    node = np.full((3, n), NONE, dtype=np.int64)
+    graph = Multigraph(
+        parent=np.arange(n),
+        first=node[0],
+        last=node[1],
+        before=half[0],
+        after=half[1],
+        head=half[2],
+        weight=w.copy(),
+        degree=np.zeros(n, dtype=np.int64),
+        total=np.zeros(n),
+        queue=np.arange(n),
+        queued=np.ones(n, dtype=bool),
+        limits=np.array([0, n]),
+        seen=node[2],
+    )
+    _link_all(graph)
+    return graph
+
+
+def reduce(graph: Multigraph) -> list[Log]:
+    """Weaken and join, in place, until nothing more can be; return the steps in order."""
+    logs = []
+    size = 2 * len(graph.weight) + len(graph.parent)  # one visit always fits
+    while graph.limits[1]:
+        a_b = np.empty((3, size), dtype=np.int64)
+        log = Log(a_b[0], a_b[1], a_b[2], np.empty(size), np.zeros(1, dtype=np.int64))
+        _reduce(graph, log)
+        logs.append(Log(*(array[: log.used[0]].copy() for array in log[:4]), log.used))
+    return logs
+
+
+@compiled
+def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray]:
+    """List the edges that are left: their ends and their weights."""
+    m = len(graph.weight)
+    u, v = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
+    w = np.empty(m)
+    k = 0
+    for x in range(len(graph.first)):
+        if graph.parent[x] != x:
+            continue
+        h = graph.first[x]
+        while h != NONE:
+            y = find(graph.parent, graph.head[h])
+            if x < y:
+                u[k], v[k], w[k] = x, y, graph.weight[h >> 1]
+                k += 1
+            h = graph.after[h]
+    return u[:k], v[:k], w[:k]
+
+
+@compiled
+def _link_all(graph: Multigraph) -> None:
+    for h in range(len(graph.head)):
+        x = graph.head[h ^ 1]
+        if graph.last[x] == NONE:
+            graph.first[x] = h
+        else:
+            graph.after[graph.last[x]] = h
+            graph.before[h] = graph.last[x]
+        graph.last[x] = h
+        graph.degree[x] += 1
+
+
+@compiled
+def _unlink(graph: Multigraph, x: int, h: int) -> None:
+    """Take a half-edge out of the list of x."""
+    before, after = graph.before[h], graph.after[h]
+    if before == NONE:
+        graph.first[x] = after
+    else:
+        graph.after[before] = after
+    if after == NONE:
+        graph.last[x] = before
+    else:
+        graph.before[after] = before
+    graph.degree[x] -= 1
+
+
+@compiled
+def _push(graph: Multigraph, x: int) -> None:
+    """Queue a node whose edges have changed."""
+    if not graph.queued[x]:
+        graph.queued[x] = True
+        graph.queue[(graph.limits[0] + graph.limits[1]) % len(graph.queue)] = x
+        graph.limits[1] += 1
+
+
+@compiled
+def _record(log: Log, kind: int, a: int, b: int, cost: float) -> None:
+    i = log.used[0]
+    log.kind[i], log.a[i], log.b[i], log.cost[i] = kind, a, b, cost
+    log.used[0] = i + 1
+
+
+@compiled
+def _tidy(graph: Multigraph, x: int) -> None:
+    """Sum parallel edges of x, drop its loops and zeros, and note its neighbours in ``seen``."""
+    h = graph.first[x]
+    while h != NONE:
+        following = graph.after[h]
+        y = find(graph.parent, graph.head[h])
+        graph.head[h] = y
+        if y == x:
+            _unlink(graph, x, h)  # the loop's other half-edge is in this list too
+        elif graph.seen[y] == NONE:
+            graph.seen[y] = h
+        else:
+            graph.weight[graph.seen[y] >> 1] += graph.weight[h >> 1]
+            _unlink(graph, x, h)
+            _unlink(graph, y, h ^ 1)
+            _push(graph, y)
+        h = following
+    h = graph.first[x]
+    while h != NONE:
+        if graph.weight[h >> 1] == 0.0:
+            _drop(graph, x, h)
+        h = graph.after[h]
+
+
+@compiled
+def _drop(graph: Multigraph, x: int, h: int) -> None:
+    """Drop the edge of a half-edge of x."""
+    y = graph.head[h]
+    graph.seen[y] = NONE
+    _unlink(graph, x, h)
+    _unlink(graph, y, h ^ 1)
+    _push(graph, y)
+
+
+@compiled
+def _weaken(graph: Multigraph, x: int, log: Log) -> None:
+    """Weaken the negative edges of x to its positive weight, and sum up what is left."""
+    positive = 0.0
+    h = graph.first[x]
+    while h != NONE:
+        positive += max(graph.weight[h >> 1], 0.0)
+        h = graph.after[h]
+    total = positive
+    h = graph.first[x]
+    while h != NONE:
+        w = graph.weight[h >> 1]
+        if w < -positive:
+            _record(log, WEAKENED, x, graph.head[h], w + positive)
+            w = graph.weight[h >> 1] = -positive
+            if positive == 0.0:
+                _drop(graph, x, h)
+            else:
+                _push(graph, graph.head[h])
+        total += max(-w, 0.0)
+        h = graph.after[h]
+    graph.total[x] = total
+
+
+@compiled
+def _difference(graph: Multigraph, x: int, y: int) -> float:
+    """Sum of |w_xz - w_yz| over all other nodes z; both x and y are tidy, x is being visited."""
+    result: float = graph.total[x] - 2.0 * graph.weight[graph.seen[y] >> 1]
+    h = graph.first[y]
+    while h != NONE:
+        z = find(graph.parent, graph.head[h])
+        w_y = graph.weight[h >> 1]
+        if z == x:
+            result += w_y
+        elif graph.seen[z] == NONE:
+            result += abs(w_y)
+        else:
+            w_x = graph.weight[graph.seen[z] >> 1]
+            result += abs(w_x - w_y) - abs(w_x)
+        h = graph.after[h]
+    return result
+
+
+@compiled
+def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
+    """Find a neighbour to join x with, and by which rule; NONE if there is none."""
+    h = graph.first[x]
+    while h != NONE:
+        if 2.0 * graph.weight[h >> 1] >= graph.total[x]:
+            return graph.head[h], DOMINANT
+        h = graph.after[h]
+    h = graph.first[x]
+    while h != NONE:
+        y, w = graph.head[h], graph.weight[h >> 1]
+        if (
+            w > 0.0
+            and not graph.queued[y]  # else it is not tidy, and its own visit will compare the two
+            and graph.degree[y] <= max(ALWAYS_COMPARED, graph.degree[x])
+            and 2.0 * w >= abs(graph.total[x] - graph.total[y])  # a lower bound, for speed
+            and 2.0 * w >= _difference(graph, x, y)
+        ):
+            return y, SIMILAR
+        h = graph.after[h]
+    return NONE, NONE
+
+
+@compiled
+def _join(graph: Multigraph, x: int, y: int) -> None:
+    """Contract x into y; the lists are joined in constant time, and tidied later."""
+    small = x if graph.degree[x] < graph.degree[y] else y
+    h = graph.first[small]
+    while h != NONE:  # common neighbours have parallel edges now
+        _push(graph, find(graph.parent, graph.head[h]))
+        h = graph.after[h]
+    graph.parent[x] = y
+    _push(graph, y)
+    graph.after[graph.last[y]] = graph.first[x]
+    graph.before[graph.first[x]] = graph.last[y]
+    graph.last[y] = graph.last[x]
+    graph.first[x] = graph.last[x] = NONE
+    graph.degree[y] += graph.degree[x]
+
+
+@compiled
+def _reduce(graph: Multigraph, log: Log) -> None:
+    """Visit nodes until the queue is empty, or the log might not hold the next visit."""
+    while graph.limits[1] > 0:
+        x = graph.queue[graph.limits[0]]
+        if log.used[0] + graph.degree[x] + 1 > len(log.kind):
+            return
+        graph.limits[0] = (graph.limits[0] + 1) % len(graph.queue)
+        graph.limits[1] -= 1
+        graph.queued[x] = False
+        if graph.parent[x] != x:
+            continue
+        _tidy(graph, x)
+        _weaken(graph, x, log)
+        partner, rule = _partner(graph, x)
+        h = graph.first[x]
+        while h != NONE:
+            graph.seen[graph.head[h]] = NONE
+            h = graph.after[h]
+        if partner != NONE:
+            _record(log, rule, x, partner, 0.0)
+            _join(graph, x, partner)
