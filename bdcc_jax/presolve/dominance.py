@@ -19,11 +19,12 @@ objective by ``-w_ab + w(a, A) - w(a, B - b)``, and moving ``b`` to ``A`` by
 
 then one of the two moves costs nothing, and ``a`` and ``b`` are together in some optimum. ``t = 1``
 and ``t = 0`` are the edge criterion of Lange, Karrenbauer and Andres (ICML 2018): an edge that
-outweighs the rest of one end (*dominant*). ``t = 1/2`` joins nodes that see the others alike
-(*similar*); it contains a triangle criterion.
+outweighs the rest of one end (*dominant*). Between them, nodes that see the others alike are joined
+(*similar*), in the spirit of the triangle criterion of Lange, Andres and Swoboda (CVPR 2019).
 
-Sums are of float64; a tie is decided with their rounding error, which is that of the objective
-itself. Sums of integers are exact.
+Minimum cuts in place of the single nodes join hardly anything more, so there are none. Sums are
+of float64; a tie is decided with their rounding error, which is that of the objective itself. Sums
+of integers are exact.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ from .steps import DOMINANT, SIMILAR, WEAKENED, find
 
 ALWAYS_COMPARED = 64
 """Neighbours of up to this degree are always compared; larger ones with larger nodes only."""
+
+HALVINGS = 10
+"""How often the search for the best t halves the interval that holds it."""
 
 NONE = -1
 
@@ -62,6 +66,7 @@ class Multigraph(NamedTuple):
     queued: BoolArray
     limits: IntArray  # where the queue begins, and how long it is
     seen: IntArray  # scratch: the half-edge to each neighbour of the node that is being visited
+    pairs: FloatArray  # scratch: weights from two nodes to their common neighbours
 
 
 class Log(NamedTuple):
@@ -74,9 +79,12 @@ class Log(NamedTuple):
     used: IntArray
 
 
-def multigraph(n: int, u: IntArray, v: IntArray, w: FloatArray) -> Multigraph:
-    """Build the lists, with every node in the queue."""
-    m = len(w)
+def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> Multigraph:
+    """Build the lists of a graph; the nodes that have ``changed`` set are to be visited."""
+    n, m = len(changed), len(w)
+    visits = np.flatnonzero(changed)
+    queue = np.empty(n, dtype=np.int64)
+    queue[: len(visits)] = visits
     half = np.full((3, 2 * m), NONE, dtype=np.int64)
     half[2, 0::2], half[2, 1::2] = v, u
     node = np.full((3, n), NONE, dtype=np.int64)
@@ -90,23 +98,24 @@ def multigraph(n: int, u: IntArray, v: IntArray, w: FloatArray) -> Multigraph:
         weight=w.copy(),
         degree=np.zeros(n, dtype=np.int64),
         total=np.zeros(n),
-        queue=np.arange(n),
-        queued=np.ones(n, dtype=bool),
-        limits=np.array([0, n]),
+        queue=queue,
+        queued=changed.copy(),
+        limits=np.array([0, len(visits)]),
         seen=node[2],
+        pairs=np.empty((2, n)),
     )
     _link_all(graph)
     return graph
 
 
-def reduce(graph: Multigraph) -> list[Log]:
+def dominate(graph: Multigraph) -> list[Log]:
     """Weaken and join, in place, until nothing more can be; return the steps in order."""
     logs = []
     size = 2 * len(graph.weight) + len(graph.parent)  # one visit always fits
     while graph.limits[1]:
         a_b = np.empty((3, size), dtype=np.int64)
         log = Log(a_b[0], a_b[1], a_b[2], np.empty(size), np.zeros(1, dtype=np.int64))
-        _reduce(graph, log)
+        _dominate(graph, log)
         logs.append(Log(*(array[: log.used[0]].copy() for array in log[:4]), log.used))
     return logs
 
@@ -142,6 +151,7 @@ def _link_all(graph: Multigraph) -> None:
             graph.before[h] = graph.last[x]
         graph.last[x] = h
         graph.degree[x] += 1
+        graph.total[x] += abs(graph.weight[h >> 1])
 
 
 @compiled
@@ -235,22 +245,44 @@ def _weaken(graph: Multigraph, x: int, log: Log) -> None:
 
 
 @compiled
-def _difference(graph: Multigraph, x: int, y: int) -> float:
-    """Sum of |w_xz - w_yz| over all other nodes z; both x and y are tidy, x is being visited."""
-    result: float = graph.total[x] - 2.0 * graph.weight[graph.seen[y] >> 1]
+def _alike(graph: Multigraph, x: int, y: int) -> bool:
+    """Whether some t has ``w_xy >= g(t) = sum over z of |t w_xz - (1 - t) w_yz|``.
+
+    Both nodes are tidy, and x is being visited. As g is convex, its value and slope at the middle
+    of an interval bound it from below there, and tell which half holds the minimum.
+    """
+    w = graph.weight[graph.seen[y] >> 1]
+    alone_x = graph.total[x] - w  # weight to nodes that are not neighbours of both
+    alone_y = 0.0
+    common = 0
     h = graph.first[y]
     while h != NONE:
         z = find(graph.parent, graph.head[h])
         w_y = graph.weight[h >> 1]
-        if z == x:
-            result += w_y
-        elif graph.seen[z] == NONE:
-            result += abs(w_y)
-        else:
+        if graph.seen[z] != NONE:
             w_x = graph.weight[graph.seen[z] >> 1]
-            result += abs(w_x - w_y) - abs(w_x)
+            alone_x -= abs(w_x)
+            graph.pairs[0, common], graph.pairs[1, common] = w_x, w_y
+            common += 1
+        elif z != x:
+            alone_y += abs(w_y)
         h = graph.after[h]
-    return result
+    t, width = 0.5, 0.5
+    for _ in range(HALVINGS):
+        value = t * alone_x + (1.0 - t) * alone_y
+        slope = alone_x - alone_y
+        for i in range(common):
+            w_x, w_y = graph.pairs[0, i], graph.pairs[1, i]
+            term = t * w_x - (1.0 - t) * w_y
+            value += abs(term)
+            slope += np.sign(term) * (w_x + w_y)
+        if value <= w:
+            return True
+        if value - abs(slope) * width > w:
+            return False
+        width /= 2.0
+        t += -width if slope > 0.0 else width
+    return False
 
 
 @compiled
@@ -268,8 +300,7 @@ def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
             w > 0.0
             and not graph.queued[y]  # else it is not tidy, and its own visit will compare the two
             and graph.degree[y] <= max(ALWAYS_COMPARED, graph.degree[x])
-            and 2.0 * w >= abs(graph.total[x] - graph.total[y])  # a lower bound, for speed
-            and 2.0 * w >= _difference(graph, x, y)
+            and _alike(graph, x, y)
         ):
             return y, SIMILAR
         h = graph.after[h]
@@ -294,7 +325,7 @@ def _join(graph: Multigraph, x: int, y: int) -> None:
 
 
 @compiled
-def _reduce(graph: Multigraph, log: Log) -> None:
+def _dominate(graph: Multigraph, log: Log) -> None:
     """Visit nodes until the queue is empty, or the log might not hold the next visit."""
     while graph.limits[1] > 0:
         x = graph.queue[graph.limits[0]]

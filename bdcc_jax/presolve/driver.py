@@ -11,12 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..clock import Clock
 from ..contraction import sum_parallel
 from ..graph import Graph, canonical_labels
 from .blocks import blocks, split_cut_vertices
-from .dominance import multigraph, reduce, rest
+from .dominance import dominate, multigraph, rest
 from .steps import ATTRACTED, DOMINANT, SEPARATED, SIMILAR, SPLIT, WEAKENED, Steps
 
 
@@ -126,13 +126,15 @@ class Rest(NamedTuple):
     v: IntArray
     w: FloatArray
     slots: IntArray
+    changed: BoolArray  # nodes whose edges have changed since they were last looked at
 
     def compressed(self) -> Rest:
         """Drop the nodes without edges: they are decided."""
         used = np.zeros(len(self.slots), dtype=bool)
         used[self.u] = used[self.v] = True
         number = np.cumsum(used) - 1
-        return Rest(number[self.u], number[self.v], self.w, self.slots[used])
+        u, v = number[self.u], number[self.v]
+        return Rest(u, v, self.w, self.slots[used], self.changed[used])
 
 
 def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
@@ -157,13 +159,11 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
     (1, -3.0, [0, 0, 0, 1, 1])
     """
     steps = Steps(graph.n)
-    left = Rest(*graph.edges.T, graph.weights, np.arange(graph.n)).compressed()
-    size = None
-    while size != (len(left.slots), len(left.w), steps.n_slots):
-        size = len(left.slots), len(left.w), steps.n_slots
-        for rule in (_separate, _split, _dominate):
-            if clock is None or clock.remaining > 0:
-                left = rule(left, steps).compressed()
+    u, v = graph.edges.T
+    left = Rest(u, v, graph.weights, np.arange(graph.n), np.ones(graph.n, dtype=bool))
+    left = _split(_separate(left, steps), steps)
+    while left.changed.any() and (clock is None or clock.remaining > 0):
+        left = _split(_separate(_dominate(left, steps), steps), steps)
     return _presolved(graph, left, steps)
 
 
@@ -172,11 +172,12 @@ def _separate(left: Rest, steps: Steps) -> Rest:
 
     They are in no cycle with exactly one negative edge, so nothing forbids to cut them.
     """
-    u, v, w, slots = left
+    u, v, w, slots, changed = left
     component = _components(len(slots), u[w > 0], v[w > 0])
     apart = component[u] != component[v]
     steps.add(SEPARATED, slots[u[apart]], slots[v[apart]], w[apart])
-    return Rest(u[~apart], v[~apart], w[~apart], slots)
+    changed[u[apart]] = changed[v[apart]] = True
+    return Rest(u[~apart], v[~apart], w[~apart], slots, changed).compressed()
 
 
 def _split(left: Rest, steps: Steps) -> Rest:
@@ -185,25 +186,30 @@ def _split(left: Rest, steps: Steps) -> Rest:
     Every cycle is inside one block, so any clusterings of the blocks fit together: the clusters
     that hold the copies of a cut vertex become one.
     """
-    u, v, w, slots = left
+    u, v, w, slots, changed = left
     block, by_block, n_blocks = blocks(len(slots), u, v)
     mixed = np.bincount(block, w < 0, n_blocks) > 0
     kept = mixed[block]
     steps.add(ATTRACTED, slots[u[~kept]], slots[v[~kept]], None)
+    changed[u[~kept]] = changed[v[~kept]] = True
     u, v = u.copy(), v.copy()
-    copied = slots[split_cut_vertices(len(slots), u, v, block, by_block, mixed)]
+    copied = split_cut_vertices(len(slots), u, v, block, by_block, mixed)
     copies = steps.n_slots + np.arange(len(copied))
     steps.n_slots += len(copied)
-    steps.add(SPLIT, copied, copies, None)
-    return Rest(u[kept], v[kept], w[kept], np.concatenate([slots, copies]))
+    steps.add(SPLIT, slots[copied], copies, None)
+    changed[copied] = True
+    slots = np.concatenate([slots, copies])
+    changed = np.concatenate([changed, np.ones(len(copies), dtype=bool)])
+    return Rest(u[kept], v[kept], w[kept], slots, changed).compressed()
 
 
 def _dominate(left: Rest, steps: Steps) -> Rest:
     """Weaken negative edges, and contract positive ones; see ``dominance.py``."""
-    lists = multigraph(len(left.slots), left.u, left.v, left.w)
-    for log in reduce(lists):
-        steps.add(log.kind, left.slots[log.a], left.slots[log.b], log.cost)
-    return Rest(*rest(lists), left.slots)
+    u, v, w, slots, changed = left
+    lists = multigraph(u, v, w, changed)
+    for log in dominate(lists):
+        steps.add(log.kind, slots[log.a], slots[log.b], log.cost)
+    return Rest(*rest(lists), slots, np.zeros_like(changed)).compressed()
 
 
 def _components(n: int, u: IntArray, v: IntArray) -> IntArray:
@@ -214,7 +220,7 @@ def _components(n: int, u: IntArray, v: IntArray) -> IntArray:
 
 def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
     """Number what is left piece by piece."""
-    u, v, w, slots = left
+    u, v, w, slots, _ = left
     piece = _components(len(slots), u, v)
     order = np.argsort(piece, kind="stable")
     number = np.empty_like(order)
