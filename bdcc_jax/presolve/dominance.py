@@ -22,6 +22,11 @@ and ``t = 0`` are the edge criterion of Lange, Karrenbauer and Andres (ICML 2018
 outweighs the rest of one end (*dominant*). Between them, nodes that see the others alike are joined
 (*similar*), in the spirit of the triangle criterion of Lange, Andres and Swoboda (CVPR 2019).
 
+A third move makes ``{a, b}`` a cluster of its own, which changes the objective by
+``-w_ab + w(a, A) + w(b, B)``. It costs nothing (*secluded*) if
+
+    w_ab >= sum over x of max(0, w_ax, w_bx).
+
 Minimum cuts in place of the single nodes join hardly anything more, so there are none. Sums are
 of float64; a tie is decided with their rounding error, which is that of the objective itself. Sums
 of integers are exact.
@@ -35,7 +40,7 @@ import numpy as np
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from .steps import DOMINANT, SIMILAR, WEAKENED, find
+from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, find
 
 ALWAYS_COMPARED = 64
 """Neighbours of up to this degree are always compared; larger ones with larger nodes only."""
@@ -62,6 +67,7 @@ class Multigraph(NamedTuple):
     weight: FloatArray  # of each edge
     degree: IntArray  # length of the list
     total: FloatArray  # sum of the absolute weights, as of the last visit
+    positive: FloatArray  # sum of the positive weights, likewise
     queue: IntArray  # a ring of nodes to visit
     queued: BoolArray
     limits: IntArray  # where the queue begins, and how long it is
@@ -98,6 +104,7 @@ def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> M
         weight=w.copy(),
         degree=np.zeros(n, dtype=np.int64),
         total=np.zeros(n),
+        positive=np.zeros(n),
         queue=queue,
         queued=changed.copy(),
         limits=np.array([0, len(visits)]),
@@ -152,6 +159,7 @@ def _link_all(graph: Multigraph) -> None:
         graph.last[x] = h
         graph.degree[x] += 1
         graph.total[x] += abs(graph.weight[h >> 1])
+        graph.positive[x] += max(graph.weight[h >> 1], 0.0)
 
 
 @compiled
@@ -241,19 +249,16 @@ def _weaken(graph: Multigraph, x: int, log: Log) -> None:
                 _push(graph, graph.head[h])
         total += max(-w, 0.0)
         h = graph.after[h]
-    graph.total[x] = total
+    graph.total[x], graph.positive[x] = total, positive
 
 
 @compiled
-def _alike(graph: Multigraph, x: int, y: int) -> bool:
-    """Whether some t has ``w_xy >= g(t) = sum over z of |t w_xz - (1 - t) w_yz|``.
-
-    Both nodes are tidy, and x is being visited. As g is convex, its value and slope at the middle
-    of an interval bound it from below there, and tell which half holds the minimum.
-    """
+def _rule_of_two(graph: Multigraph, x: int, y: int) -> int:
+    """Which rule, if any, joins x with its neighbour y; both are tidy, and x is being visited."""
     w = graph.weight[graph.seen[y] >> 1]
     alone_x = graph.total[x] - w  # weight to nodes that are not neighbours of both
     alone_y = 0.0
+    outside = graph.positive[x] - w  # what secluding the two costs
     common = 0
     h = graph.first[y]
     while h != NONE:
@@ -262,20 +267,33 @@ def _alike(graph: Multigraph, x: int, y: int) -> bool:
         if graph.seen[z] != NONE:
             w_x = graph.weight[graph.seen[z] >> 1]
             alone_x -= abs(w_x)
+            outside += max(0.0, w_y - max(0.0, w_x))
             graph.pairs[0, common], graph.pairs[1, common] = w_x, w_y
             common += 1
         elif z != x:
             alone_y += abs(w_y)
+            outside += max(0.0, w_y)
         h = graph.after[h]
+    if w >= outside:
+        return SECLUDED
+    return SIMILAR if _similar(w, alone_x, alone_y, graph.pairs[:, :common]) else NONE
+
+
+@compiled
+def _similar(w: float, alone_x: float, alone_y: float, pairs: FloatArray) -> bool:
+    """Whether some t has ``w >= g(t)``, the sum over z of ``|t w_xz - (1 - t) w_yz|``.
+
+    As g is convex, its value and slope in the middle of an interval bound it from below there,
+    and tell which half holds the minimum.
+    """
     t, width = 0.5, 0.5
     for _ in range(HALVINGS):
         value = t * alone_x + (1.0 - t) * alone_y
         slope = alone_x - alone_y
-        for i in range(common):
-            w_x, w_y = graph.pairs[0, i], graph.pairs[1, i]
-            term = t * w_x - (1.0 - t) * w_y
+        for i in range(pairs.shape[1]):
+            term = t * pairs[0, i] - (1.0 - t) * pairs[1, i]
             value += abs(term)
-            slope += np.sign(term) * (w_x + w_y)
+            slope += np.sign(term) * (pairs[0, i] + pairs[1, i])
         if value <= w:
             return True
         if value - abs(slope) * width > w:
@@ -295,14 +313,15 @@ def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
         h = graph.after[h]
     h = graph.first[x]
     while h != NONE:
-        y, w = graph.head[h], graph.weight[h >> 1]
+        y = graph.head[h]
         if (
-            w > 0.0
+            graph.weight[h >> 1] > 0.0
             and not graph.queued[y]  # else it is not tidy, and its own visit will compare the two
             and graph.degree[y] <= max(ALWAYS_COMPARED, graph.degree[x])
-            and _alike(graph, x, y)
         ):
-            return y, SIMILAR
+            rule = _rule_of_two(graph, x, y)
+            if rule != NONE:
+                return y, rule
         h = graph.after[h]
     return NONE, NONE
 

@@ -17,7 +17,16 @@ from ..contraction import sum_parallel
 from ..graph import Graph, canonical_labels
 from .blocks import blocks, split_cut_vertices
 from .dominance import dominate, multigraph, rest
-from .steps import ATTRACTED, DOMINANT, SEPARATED, SIMILAR, SPLIT, WEAKENED, Steps
+from .steps import (
+    ATTRACTED,
+    DOMINANT,
+    SECLUDED,
+    SEPARATED,
+    SIMILAR,
+    SPLIT,
+    WEAKENED,
+    Steps,
+)
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,8 @@ class Removed:
         Nodes joined to another because an edge outweighs the rest of one of its ends.
     similar : int
         Nodes joined to another because their edge outweighs how they differ.
+    secluded : int
+        Nodes joined to another because their edge outweighs what attracts either elsewhere.
     attracted : int
         Edges in blocks without negative edges, whose nodes are all joined.
     separated : int
@@ -47,6 +58,7 @@ class Removed:
     edges: int
     dominant: int
     similar: int
+    secluded: int
     attracted: int
     separated: int
     weakened: int
@@ -240,6 +252,7 @@ def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
             edges=graph.m - reduced.m,
             dominant=counts[DOMINANT],
             similar=counts[SIMILAR],
+            secluded=counts[SECLUDED],
             attracted=counts[ATTRACTED],
             separated=counts[SEPARATED],
             weakened=counts[WEAKENED],

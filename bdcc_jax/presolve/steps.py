@@ -23,14 +23,17 @@ DOMINANT = 0
 """a was contracted into b, along an edge that outweighs the rest of an end."""
 SIMILAR = 1
 """a was contracted into b, along an edge that outweighs how its ends differ."""
-WEAKENED = 2
+SECLUDED = 2
+"""a was contracted into b, along an edge that outweighs what attracts either end elsewhere."""
+WEAKENED = 3
 """The negative edge ab was weakened to the positive weight at a."""
-SPLIT = 3
+SPLIT = 4
 """b is a copy of the cut vertex a."""
-ATTRACTED = 4
+ATTRACTED = 5
 """a and b are in one block without negative edges."""
-SEPARATED = 5
+SEPARATED = 6
 """The negative edge ab was dropped: no path of positive edges joins its ends."""
+N_KINDS = 7
 
 
 @dataclass
@@ -57,7 +60,7 @@ class Steps:
     def counts(self) -> IntArray:
         """How many steps of each kind there are."""
         none = np.empty(0, dtype=np.int64)
-        return np.bincount(np.concatenate([none, *self.kinds]), minlength=SEPARATED + 1)
+        return np.bincount(np.concatenate([none, *self.kinds]), minlength=N_KINDS)
 
     def origin(self, slots: IntArray) -> IntArray:
         """Name the original node that each slot is, or is a copy of."""
@@ -106,7 +109,7 @@ def _undo(
             if find(merged, label[s]) == find(merged, label[t]):
                 label[s] = fresh
                 fresh += 1
-        elif kind == DOMINANT or kind == SIMILAR:
+        elif kind != SEPARATED:  # contracted
             label[s] = label[t]
     for s in range(len(label)):
         label[s] = find(merged, label[s])
