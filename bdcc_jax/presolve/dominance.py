@@ -13,7 +13,8 @@ vanish; a node of degree 2 can then always be contracted.
 **Joining.** Let ``w_ab > 0``. If ``a`` and ``b`` are apart, moving ``a`` to ``B`` changes the
 objective by ``-w_ab + w(a, A) - w(a, B - b)``, and moving ``b`` to ``A`` by
 ``-w_ab + w(b, B) - w(b, A - a)``. Mix the two in the proportions ``t`` and ``1 - t``: another node
-``x`` adds ``t w_ax - (1 - t) w_bx`` if it is in ``A``, the negative of that in ``B``, and else 0. So if
+``x`` adds ``t w_ax - (1 - t) w_bx`` if it is in ``A``, the negative of that if it is in ``B``, and
+else 0. So if
 
     w_ab >= sum over x of |t w_ax - (1 - t) w_bx|        for some t in [0, 1]
 
@@ -84,6 +85,11 @@ class Log(NamedTuple):
     cost: FloatArray
     used: IntArray
 
+    def trimmed(self) -> Log:
+        """Copy what is used."""
+        kind, a, b, cost, (n,) = self
+        return Log(kind[:n].copy(), a[:n].copy(), b[:n].copy(), cost[:n].copy(), self.used)
+
 
 def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> Multigraph:
     """Build the lists of a graph; the nodes that have ``changed`` set are to be visited."""
@@ -120,10 +126,10 @@ def dominate(graph: Multigraph) -> list[Log]:
     logs = []
     size = 2 * len(graph.weight) + len(graph.parent)  # one visit always fits
     while graph.limits[1]:
-        a_b = np.empty((3, size), dtype=np.int64)
-        log = Log(a_b[0], a_b[1], a_b[2], np.empty(size), np.zeros(1, dtype=np.int64))
+        ends = np.empty((3, size), dtype=np.int64)
+        log = Log(ends[0], ends[1], ends[2], np.empty(size), np.zeros(1, dtype=np.int64))
         _dominate(graph, log)
-        logs.append(Log(*(array[: log.used[0]].copy() for array in log[:4]), log.used))
+        logs.append(log.trimmed())
     return logs
 
 

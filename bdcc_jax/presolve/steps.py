@@ -103,7 +103,7 @@ def _undo(
     """Undo the steps in ``label``; ``merged`` is a union-find forest of the labels."""
     for i in range(len(kinds) - 1, -1, -1):
         kind, s, t = kinds[i], a[i], b[i]
-        if kind == SPLIT or kind == ATTRACTED:  # whole clusters become one
+        if kind in (SPLIT, ATTRACTED):  # whole clusters become one
             merged[find(merged, label[s])] = find(merged, label[t])
         elif kind == WEAKENED:  # cutting a off costs its positive weight, and gains no less
             if find(merged, label[s]) == find(merged, label[t]):
