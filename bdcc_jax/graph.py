@@ -75,11 +75,21 @@ class Graph:
         w = finite_weights(weights, len(u))
         if len(u) and (largest := int(max(u.max(), v.max()))) >= n:
             raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
-        for field, value in zip(("edges", "weights"), canonical_edges(n, u, v, w), strict=True):
-            value.flags.writeable = False
+        self._set(n, *canonical_edges(n, u, v, w), node_names(names, n))
+
+    def _set(
+        self, n: int, edges: IntArray, weights: FloatArray, names: tuple[Hashable, ...] | None
+    ) -> None:
+        edges.flags.writeable = weights.flags.writeable = False
+        for field, value in (("n", n), ("edges", edges), ("weights", weights), ("names", names)):
             object.__setattr__(self, field, value)
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "names", node_names(names, n))
+
+    @classmethod
+    def _trusted(cls, n: int, edges: IntArray, weights: FloatArray) -> Graph:
+        """Build without checks, from edges that are canonical already; takes the arrays over."""
+        graph = object.__new__(cls)
+        graph._set(n, edges, weights, None)
+        return graph
 
     @classmethod
     def from_edges(

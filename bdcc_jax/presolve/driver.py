@@ -1,0 +1,265 @@
+"""Make an instance smaller before it is solved, and lift clusterings of the rest back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.sparse.csgraph import connected_components
+
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..clock import Clock
+from ..contraction import sum_parallel
+from ..graph import Graph, canonical_labels
+from .blocks import blocks, split_cut_vertices
+from .dominance import dominate, multigraph, rest
+from .steps import (
+    ATTRACTED,
+    DOMINANT,
+    SECLUDED,
+    SEPARATED,
+    SIMILAR,
+    SPLIT,
+    WEAKENED,
+    Steps,
+)
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What a presolve took away, in all and by rule.
+
+    Attributes
+    ----------
+    nodes, edges : int
+        How many fewer the reduced graph has.
+    dominant : int
+        Nodes joined to another because an edge outweighs the rest of one of its ends.
+    similar : int
+        Nodes joined to another because their edge outweighs how they differ.
+    secluded : int
+        Nodes joined to another because their edge outweighs what attracts either elsewhere.
+    attracted : int
+        Edges in blocks without negative edges, whose nodes are all joined.
+    separated : int
+        Negative edges whose ends no path of positive edges joins, which are cut.
+    weakened : int
+        Times that a negative edge was weakened to the positive weight at one end (to nothing, at
+        a node without positive edges).
+    split : int
+        Copies made of cut vertices, so that blocks become independent.
+    """
+
+    nodes: int
+    edges: int
+    dominant: int
+    similar: int
+    secluded: int
+    attracted: int
+    separated: int
+    weakened: int
+    split: int
+
+
+@dataclass(frozen=True, eq=False)
+class Presolved:
+    """A reduced instance: ``original optimum = constant + optimum of graph``.
+
+    Attributes
+    ----------
+    original : Graph
+        The instance as it was.
+    graph : Graph
+        What is left: a disjoint union of pieces, numbered piece by piece. An original node is in
+        several pieces if it joins blocks, and in none if it is decided. Where all is decided, one
+        piece of one node is left, because a graph needs a node.
+    constant : float
+        What the decisions cost.
+    removed : Removed
+        What the rules took away.
+    nodes : ndarray of int
+        For each node of ``graph`` an original node that it stands for.
+    piece_starts : ndarray of int
+        Piece i is made of the nodes ``piece_starts[i] .. piece_starts[i + 1] - 1`` of ``graph``.
+    """
+
+    original: Graph
+    graph: Graph
+    constant: float
+    removed: Removed
+    nodes: IntArray
+    piece_starts: IntArray
+    _steps: Steps
+    _slots: IntArray
+
+    @property
+    def n_pieces(self) -> int:
+        """Number of independent pieces."""
+        return len(self.piece_starts) - 1
+
+    @cached_property
+    def pieces(self) -> tuple[Graph, ...]:
+        """The pieces as graphs; their labels, one after another, are labels of ``graph``."""
+        edges, weights = self.graph.edges, self.graph.weights
+        first_edge = np.searchsorted(edges[:, 0], self.piece_starts)
+        return tuple(
+            Graph._trusted(stop - start, edges[a:b] - start, weights[a:b])
+            for start, stop, a, b in zip(
+                self.piece_starts[:-1].tolist(),
+                self.piece_starts[1:].tolist(),
+                first_edge[:-1].tolist(),
+                first_edge[1:].tolist(),
+                strict=True,
+            )
+        )
+
+    def lift(self, labels: ArrayLike) -> IntArray:
+        """Turn labels of ``graph`` into labels of the original that cost no more.
+
+        That is, ``original.objective(lift(labels)) <= constant + graph.objective(labels)``, up to
+        rounding, whatever the labels. Equal labels in different pieces do not mean anything.
+        """
+        labels = np.asarray(labels)
+        if labels.shape != (self.graph.n,):
+            raise ValueError(f"labels must have shape ({self.graph.n},), not {labels.shape}")
+        piece = np.repeat(np.arange(self.n_pieces), np.diff(self.piece_starts))
+        clusters = canonical_labels(canonical_labels(labels) + piece * self.graph.n)
+        return canonical_labels(self._steps.undo(self._slots, clusters)[: self.original.n])
+
+
+class Rest(NamedTuple):
+    """What is left while the rules run: edges between local nodes, and the slots of these."""
+
+    u: IntArray
+    v: IntArray
+    w: FloatArray
+    slots: IntArray
+    changed: BoolArray  # nodes whose edges have changed since they were last looked at
+
+    def compressed(self) -> Rest:
+        """Drop the nodes without edges: they are decided."""
+        used = np.zeros(len(self.slots), dtype=bool)
+        used[self.u] = used[self.v] = True
+        number = np.cumsum(used) - 1
+        u, v = number[self.u], number[self.v]
+        return Rest(u, v, self.w, self.slots[used], self.changed[used])
+
+
+def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
+    """Reduce an instance by rules that keep its optimum, until none applies.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    clock : Clock, optional
+        At its deadline no further rule is tried; what was reduced by then is as exact.
+
+    Examples
+    --------
+    A frustrated triangle that hangs on another one by a cut vertex is decided altogether:
+
+    >>> from bdcc_jax import Graph
+    >>> from bdcc_jax.presolve import presolve
+    >>> graph = Graph(5, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)], [3, 2, -1, 1, 2, -4])
+    >>> presolved = presolve(graph)
+    >>> presolved.graph.n, presolved.constant, presolved.lift([0]).tolist()
+    (1, -3.0, [0, 0, 0, 1, 1])
+    """
+    steps = Steps(graph.n)
+    u, v = graph.edges.T
+    left = Rest(u, v, graph.weights, np.arange(graph.n), np.ones(graph.n, dtype=bool))
+    left = _split(_separate(left, steps), steps)
+    while left.changed.any() and (clock is None or clock.remaining > 0):
+        left = _split(_separate(_dominate(left, steps), steps), steps)
+    return _presolved(graph, left, steps)
+
+
+def _separate(left: Rest, steps: Steps) -> Rest:
+    """Cut the negative edges between components of E+.
+
+    They are in no cycle with exactly one negative edge, so nothing forbids to cut them.
+    """
+    u, v, w, slots, changed = left
+    component = _components(len(slots), u[w > 0], v[w > 0])
+    apart = component[u] != component[v]
+    steps.add(SEPARATED, slots[u[apart]], slots[v[apart]], w[apart])
+    changed[u[apart]] = changed[v[apart]] = True
+    return Rest(u[~apart], v[~apart], w[~apart], slots, changed).compressed()
+
+
+def _split(left: Rest, steps: Steps) -> Rest:
+    """Make biconnected blocks independent, and join the nodes of those without negative edges.
+
+    Every cycle is inside one block, so any clusterings of the blocks fit together: the clusters
+    that hold the copies of a cut vertex become one.
+    """
+    u, v, w, slots, changed = left
+    block, by_block, n_blocks = blocks(len(slots), u, v)
+    mixed = np.bincount(block, w < 0, n_blocks) > 0
+    kept = mixed[block]
+    steps.add(ATTRACTED, slots[u[~kept]], slots[v[~kept]], None)
+    changed[u[~kept]] = changed[v[~kept]] = True
+    u, v = u.copy(), v.copy()
+    copied = split_cut_vertices(len(slots), u, v, block, by_block, mixed)
+    copies = steps.n_slots + np.arange(len(copied))
+    steps.n_slots += len(copied)
+    steps.add(SPLIT, slots[copied], copies, None)
+    changed[copied] = True
+    slots = np.concatenate([slots, copies])
+    changed = np.concatenate([changed, np.ones(len(copies), dtype=bool)])
+    return Rest(u[kept], v[kept], w[kept], slots, changed).compressed()
+
+
+def _dominate(left: Rest, steps: Steps) -> Rest:
+    """Weaken negative edges, and contract positive ones; see ``dominance.py``."""
+    u, v, w, slots, changed = left
+    lists = multigraph(u, v, w, changed)
+    for log in dominate(lists):
+        steps.add(log.kind, slots[log.a], slots[log.b], log.cost)
+    return Rest(*rest(lists), slots, np.zeros_like(changed)).compressed()
+
+
+def _components(n: int, u: IntArray, v: IntArray) -> IntArray:
+    adjacency = sp.coo_array((np.ones(len(u), dtype=bool), (u, v)), shape=(n, n))
+    component: IntArray = connected_components(adjacency, directed=False)[1]
+    return component
+
+
+def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
+    """Number what is left piece by piece."""
+    u, v, w, slots, _ = left
+    piece = _components(len(slots), u, v)
+    order = np.argsort(piece, kind="stable")
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(piece))])
+    slots = slots[order]
+    if len(slots) == 0:  # any one will do: it is the only one of its cluster until steps are undone
+        starts, slots = np.array([0, 1]), np.array([0])
+    reduced = sum_parallel(len(slots), number[u], number[v], w)
+    counts = steps.counts().tolist()
+    return Presolved(
+        original=graph,
+        graph=reduced,
+        constant=steps.constant,
+        removed=Removed(
+            nodes=graph.n - reduced.n,
+            edges=graph.m - reduced.m,
+            dominant=counts[DOMINANT],
+            similar=counts[SIMILAR],
+            secluded=counts[SECLUDED],
+            attracted=counts[ATTRACTED],
+            separated=counts[SEPARATED],
+            weakened=counts[WEAKENED],
+            split=counts[SPLIT],
+        ),
+        nodes=steps.origin(slots),
+        piece_starts=starts,
+        _steps=steps,
+        _slots=slots,
+    )

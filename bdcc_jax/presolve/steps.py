@@ -1,0 +1,115 @@
+"""The reductions that were made, in order, and how a clustering of what is left undoes them.
+
+A presolve is a stack of small steps. Each turns an instance into another one such that every
+clustering of the other, once the step is undone in it, costs no more in the instance before than
+it did (with its share of the constant) after. Undoing all steps from the last to the first
+therefore lifts a clustering of what is left to one of the original that costs no more.
+
+Steps name nodes by *slots*: the original's nodes are slots ``0 .. n - 1``, the copies that are
+made of cut vertices follow. A contracted node keeps the slot of one of its nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import fsum
+
+import numpy as np
+
+from ..arrays import FloatArray, IntArray
+from ..compiled import compiled
+
+DOMINANT = 0
+"""a was contracted into b, along an edge that outweighs the rest of an end."""
+SIMILAR = 1
+"""a was contracted into b, along an edge that outweighs how its ends differ."""
+SECLUDED = 2
+"""a was contracted into b, along an edge that outweighs what attracts either end elsewhere."""
+WEAKENED = 3
+"""The negative edge ab was weakened to the positive weight at a."""
+SPLIT = 4
+"""b is a copy of the cut vertex a."""
+ATTRACTED = 5
+"""a and b are in one block without negative edges."""
+SEPARATED = 6
+"""The negative edge ab was dropped: no path of positive edges joins its ends."""
+N_KINDS = 7
+
+
+@dataclass
+class Steps:
+    """The steps so far: what was done, to which slots, and what it adds to the constant."""
+
+    n_slots: int
+    kinds: list[IntArray] = field(default_factory=list)
+    ends: list[IntArray] = field(default_factory=list)
+    costs: list[FloatArray] = field(default_factory=list)
+
+    def add(self, kind: int | IntArray, a: IntArray, b: IntArray, cost: FloatArray | None) -> None:
+        """Append steps of one kind, or of a kind each; without a cost they are free."""
+        if len(a):
+            self.kinds.append(np.broadcast_to(kind, a.shape))
+            self.ends.append(np.stack([a, b]))
+            self.costs.append(np.zeros(len(a)) if cost is None else cost)
+
+    @property
+    def constant(self) -> float:
+        """What all steps add to the constant, rounded once."""
+        return fsum(np.concatenate([[0.0], *self.costs]))
+
+    def counts(self) -> IntArray:
+        """How many steps of each kind there are."""
+        none = np.empty(0, dtype=np.int64)
+        return np.bincount(np.concatenate([none, *self.kinds]), minlength=N_KINDS)
+
+    def origin(self, slots: IntArray) -> IntArray:
+        """Name the original node that each slot is, or is a copy of."""
+        origin = np.arange(self.n_slots)
+        for kinds, (a, b) in zip(self.kinds, self.ends, strict=True):
+            if kinds[0] == SPLIT:
+                origin[b] = origin[a]
+        return origin[slots]
+
+    def undo(self, slots: IntArray, clusters: IntArray) -> IntArray:
+        """Label all slots, given the cluster of those that are left.
+
+        ``clusters`` are numbered ``0 .. len(slots) - 1`` and none spans two pieces; the other
+        slots begin in clusters of their own.
+        """
+        label = np.arange(self.n_slots)
+        label[slots] = self.n_slots + clusters
+        if not self.kinds:
+            return label
+        kinds, (a, b) = np.concatenate(self.kinds), np.concatenate(self.ends, axis=1)
+        used = self.n_slots + len(slots)
+        merged = np.arange(used + np.count_nonzero(kinds == WEAKENED))
+        _undo(kinds, a, b, label, merged, used)
+        return label
+
+
+@compiled
+def find(parent: IntArray, x: int) -> int:
+    """Find the representative of x in a union-find forest, halving the path to it."""
+    while parent[x] != x:
+        parent[x] = parent[parent[x]]
+        x = parent[x]
+    return x
+
+
+@compiled
+def _undo(
+    kinds: IntArray, a: IntArray, b: IntArray, label: IntArray, merged: IntArray, fresh: int
+) -> None:
+    """Undo the steps in ``label``; ``merged`` is a union-find forest of the labels."""
+    for i in range(len(kinds) - 1, -1, -1):
+        kind, s, t = kinds[i], a[i], b[i]
+        if kind in (SPLIT, ATTRACTED):  # whole clusters become one
+            merged[find(merged, label[s])] = find(merged, label[t])
+        elif kind == WEAKENED:  # cutting a off costs its positive weight, and gains no less
+            if find(merged, label[s]) == find(merged, label[t]):
+                label[s] = fresh
+                fresh += 1
+        elif kind != SEPARATED:  # contracted
+            label[s] = label[t]
+    for s in range(len(label)):
+        label[s] = find(merged, label[s])
