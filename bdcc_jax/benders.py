@@ -1,90 +1,49 @@
-"""Algorithm 1 of the paper: Benders decomposition for correlation clustering."""
+"""Algorithm 1 of the paper: Benders decomposition for correlation clustering.
+
+Around it stand the reductions. Each replaces the instance by a smaller one, on which the algorithm
+starts anew, and lifts back what it finds: presolve before the LP, reduced-cost fixing and the
+independent pieces after it.
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from math import fsum
+from dataclasses import replace
+from math import inf
 
 import jax
 import numpy as np
 
-from . import rounding
+from . import fixing, rounding
 from .arrays import FloatArray, IntArray
+from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
 from .graph import Graph
+from .heuristics import local_search
 from .master import Master, MasterFailed
 from .options import Options
-from .result import Progress, Round, Status, relative_gap
-from .subproblems.engine import Separation, make_engine
-
-logger = logging.getLogger(__name__)
+from .pieces import Pieces
+from .presolve import Presolved, Removed, presolve
+from .result import Progress, Round, Status
+from .subproblems.engine import make_engine
+from .subproblems.separation import Separation
 
 Callback = Callable[[Progress], bool | None]
 
-TOLERANCE = 1e-9
-"""Bounds that differ by less than this share of the sum of all |w| have met."""
+SMALLER = 0.8
+"""A reduction that leaves more than this share of the edges is not worth a new start."""
 
+ROUNDING_SHARE = 0.2
+"""Rounding may take this share of the time until the LP has converged."""
 
-class Bounds:
-    """The best clustering and the best lower bound so far; both are valid at any moment.
+GUESS_SHARE = 0.5
+"""Fix-and-solve may take this share of the time so far, and at least GUESS_SECONDS."""
 
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    gap, absolute_gap : float
-        The relative and the absolute difference that is asked for.
-    """
+GUESS_SECONDS = 1.0
 
-    def __init__(self, graph: Graph, *, gap: float, absolute_gap: float) -> None:
-        self._graph = graph
-        self._gap, self._absolute_gap = gap, absolute_gap
-        self.tolerance = TOLERANCE * fsum(np.abs(graph.weights))
-        self._lower = graph.negative_sum
-        self.labels = np.arange(graph.n)
-        self.upper = graph.objective(self.labels)
-        self.offer(graph.components(graph.positive))
-
-    def offer(self, labels: IntArray) -> bool:
-        """Take a clustering if it is better than the best; say whether it was."""
-        # Splitting a cluster that E+ does not hold together cuts negative edges only.
-        graph = self._graph
-        labels = graph.components(graph.positive & ~graph.cut(labels))
-        objective = graph.objective(labels)
-        if objective >= self.upper:
-            return False
-        self.labels, self.upper = labels, objective
-        return True
-
-    def raise_lower(self, bound: float) -> bool:
-        """Take a lower bound if it is better; refuse one that a known clustering contradicts."""
-        if bound > self.upper + self.tolerance:
-            logger.warning("HiGHS proves %g, but a clustering costs %g", bound, self.upper)
-            return False
-        self._lower = max(self._lower, float(bound))
-        return True
-
-    @property
-    def lower(self) -> float:
-        """The best lower bound; the bound of an ILP may pass the optimum by a rounding error."""
-        return min(self._lower, self.upper)
-
-    @property
-    def cut(self) -> FloatArray:
-        """The best clustering as a solution of the master."""
-        return self._graph.cut(self.labels).astype(np.float64)
-
-    @property
-    def verdict(self) -> Status | None:
-        """OPTIMAL or GAP once the bounds are close enough, else None."""
-        difference = self.upper - self.lower
-        if difference <= self.tolerance:
-            return Status.OPTIMAL
-        if difference <= self._absolute_gap or relative_gap(self.upper, self.lower) <= self._gap:
-            return Status.GAP
-        return None
+ROUNDING_ERROR = 1e-3
+"""In units of the tolerance: far more than sums of weights in double precision are off."""
 
 
 class Benders:
@@ -99,13 +58,15 @@ class Benders:
     gap : float
         Relative gap at which to stop.
     seed : int
-        For the random Magnanti-Wong objectives.
+        For everything random.
     clock : Clock
         Holds the deadline; collects the timings.
     device : jax.Device
         Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
+    start : ndarray of int, optional
+        A clustering to start from.
     """
 
     def __init__(
@@ -113,22 +74,38 @@ class Benders:
         graph: Graph,
         options: Options,
         *,
-        gap: float,
+        gap: float = 0.0,
         seed: int,
         clock: Clock,
         device: jax.Device,
-        callback: Callback | None,
+        callback: Callback | None = None,
+        start: IntArray | None = None,
     ) -> None:
         self._graph, self._options, self._clock, self._device = graph, options, clock, device
         self._gap, self._seed, self._callback = gap, seed, callback
         self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
+        if start is not None:
+            self.bounds.offer(start)
         self.history: list[Round] = []
+        self.removed: Removed | None = None
+        self._ended: Status | None = None
 
     def run(self) -> Status:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
         if verdict := self.bounds.verdict:
             return verdict
         try:
+            if self._options.presolve:
+                with self._clock.measure("presolve"):
+                    presolved = presolve(self._graph, self._clock)
+                self.removed = presolved.removed
+                if presolved.graph.m < self._graph.m:
+                    return self._solve_instead(
+                        presolved.graph,
+                        replace(self._options, presolve=False),
+                        presolved.constant,
+                        presolved.lift,
+                    )
             return self._algorithm_1()
         except KeyboardInterrupt:
             return Status.INTERRUPTED
@@ -138,7 +115,10 @@ class Benders:
             return self.bounds.verdict or Status.NUMERICAL
 
     def _algorithm_1(self) -> Status:
-        graph, options, bounds = self._graph, self._options, self.bounds
+        graph, options = self._graph, self._options
+        if options.heuristics:
+            with self._clock.measure("rounding"):
+                self.bounds.offer(local_search(graph, seed=self._seed, clock=self._clock))
         with self._clock.measure("cover"):
             limit = min(options.cover_time_limit, self._clock.remaining)
             cover = vertex_cover(graph, options.cover, limit)
@@ -146,7 +126,7 @@ class Benders:
             master = Master(
                 graph.weights,
                 gap=self._gap,
-                absolute_gap=max(options.absolute_gap, bounds.tolerance / 2),
+                absolute_gap=max(options.absolute_gap, self.bounds.tolerance / 2),
             )
         rng = np.random.default_rng(self._seed)
         engine = make_engine(graph, cover, options, rng, self._device)
@@ -154,15 +134,18 @@ class Benders:
             spent = dict(self._clock.spent)
             x = self._solve_master(master)
             separation = engine.separate(x, self._clock)
-            improved = self._round(x, cover)
+            converged = separation.violated_roots == 0
+            improved = self._round(x, cover, converged)
             master.add(separation.rows)
-            self._record(master, separation, spent)
+            self._record(self._describe(master, separation, spent))
             if status := self._stop(improved):
                 return status
-            if separation.violated_roots == 0:
+            if converged:
                 if master.integral:
                     # x is the optimal clustering of a master that HiGHS could not close.
                     return Status.NUMERICAL
+                if options.integer == "pieces" and (status := self._divide(master, x)):
+                    return status
                 master.enforce_integrality()
 
     def _solve_master(self, master: Master) -> FloatArray:
@@ -179,43 +162,53 @@ class Benders:
                 raise MasterFailed("a bound that a clustering contradicts, twice")
             return x
 
-    def _round(self, x: FloatArray, cover: Cover) -> bool:
+    def _round(self, x: FloatArray, cover: Cover, converged: bool) -> bool:
         with self._clock.measure("rounding"):
             improved = self.bounds.offer(rounding.threshold(self._graph, x))
             for name in self._options.rounding:
-                labels = rounding.METHODS[name](self._graph, x, cover, self._clock)
-                improved |= self.bounds.offer(labels)
+                if name == "local" and not converged and not self._has_time_to_round():
+                    continue
+                method = rounding.METHODS[name]
+                improved |= self.bounds.offer(
+                    method(self._graph, x, cover, self.bounds.labels, self._clock)
+                )
             return improved
 
-    def _record(self, master: Master, separation: Separation, before: dict[str, float]) -> None:
-        seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
-        self.history.append(
-            Round(
-                number=len(self.history) + 1,
-                phase="ilp" if master.integral else "lp",
-                seconds=self._clock.elapsed,
-                lower_bound=self.bounds.lower,
-                upper_bound=self.bounds.upper,
-                rows=master.n_rows,
-                new_rows=len(separation.rows),
-                violated_roots=separation.violated_roots,
-                fallbacks=separation.fallbacks,
-                master_seconds=seconds.get("master", 0.0),
-                detection_seconds=seconds.get("detection", 0.0),
-                subproblem_seconds=seconds.get("subproblems", 0.0),
-                rounding_seconds=seconds.get("rounding", 0.0),
-            )
-        )
+    def _has_time_to_round(self) -> bool:
+        return self._clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * self._clock.elapsed
 
-    def _stop(self, improved: bool) -> Status | None:
-        stopped = False
-        if self._callback is not None:
-            progress = Progress(self.history[-1], self.bounds.labels.copy(), improved)
-            stopped = bool(self._callback(progress))
+    def _divide(self, master: Master, x: FloatArray) -> Status | None:
+        """Replace the ILP by smaller ones; None if there is nothing to gain."""
+        self._guess(x)
         if verdict := self.bounds.verdict:
             return verdict
-        if stopped:
-            return Status.STOPPED
-        if len(self.history) == self._options.max_rounds:
-            return Status.MAX_ROUNDS
-        return None
+        cutoff = self.bounds.cutoff
+        left = fixing.apply(self._graph, fixing.by_reduced_cost(master.reduced, cutoff))
+        if left is None:
+            # Nothing is better than the best clustering: the bounds meet.
+            self.bounds.raise_lower(cutoff)
+            return self.bounds.verdict or Status.NUMERICAL
+        with self._clock.measure("presolve"):
+            rest = presolve(left.graph, self._clock)
+        if rest.graph.m <= SMALLER * self._graph.m:
+            return self._solve_instead(
+                rest.graph,
+                replace(self._options, presolve=False),
+                left.constant + rest.constant,
+                lambda labels: left.lift(rest.lift(labels)),
+                ceiling=cutoff,
+            )
+        pieces = Pieces(self._graph, master.reduced)
+        if len(pieces) == 1:
+            return None
+        for i in pieces.by_gap(self.bounds.labels):
+            if self.bounds.verdict:
+                break
+            status = self._solve_instead(
+                pieces.graph(i),
+                replace(self._options, integer="whole"),
+                pieces.bound_of_others(i),
+                pieces.lifter(i, self.bounds.labels),
+                raised=lambda bound, i=i: pieces.raise_bound(i, bound),
+            )
+        return self.bounds.verdict or Status.NUMERICAL

@@ -121,11 +121,16 @@ class Master:
     proven_bound: float = -np.inf
     """Lower bound that the last call of ``solve`` proved, finished or not."""
 
+    reduced: FloatArray
+    """The reduced costs of the last LP that ``solve`` finished."""
+
     def _run(self, clock: Clock) -> Any:
         """Run HiGHS in a thread, so that Ctrl-C gets through at any moment."""
         highs = self._highs
         clock.check()  # nothing has run yet: what HiGHS reports is of the last problem
-        highs.setOptionValue("time_limit", clock.remaining)
+        # HiGHS counts the time of an LP from its first run on, that of an ILP anew.
+        spent = 0.0 if self._integral else highs.getRunTime()
+        highs.setOptionValue("time_limit", clock.remaining + spent)
         highs.startSolve()
         try:
             while not highs.wait(0.1)[0]:
@@ -147,23 +152,29 @@ class Master:
             return -np.inf
         # Rows read omega x <= 0, so HiGHS' duals are at most 0 but for its tolerance.
         multipliers = np.maximum(0.0, -np.array(solution.row_dual)) * self._scale
-        return lagrangian_bound(self._weights, self._rows, multipliers)
+        self.reduced = reduced_costs(self._weights, self._rows, multipliers)
+        return lagrangian_bound(self.reduced)
 
 
-def lagrangian_bound(weights: FloatArray, rows: Rows, multipliers: FloatArray) -> float:
-    """Lower bound on the objective that holds for any multipliers ``y >= 0`` and any rounding.
-
-    Every clustering satisfies ``omega_i x <= 0``, hence::
-
-        w x  >=  w x + sum_i y_i omega_i x  =  r x  >=  sum_e min(0, r_e),   r = w + omega^T y.
+def reduced_costs(weights: FloatArray, rows: Rows, multipliers: FloatArray) -> FloatArray:
+    """Lower bounds on ``r = w + omega^T y`` that hold in exact arithmetic, for any ``y >= 0``.
 
     ``r_e`` is a floating-point sum of k_e + 1 terms; it is lowered by the classic error bound
-    ``(k_e + 2) eps`` times the sum of their magnitudes, so the bound holds in exact arithmetic.
+    ``(k_e + 2) eps`` times the sum of their magnitudes.
     """
     m = len(weights)
     magnitudes = Rows(rows.starts, rows.indices, np.abs(rows.values))
     terms = np.bincount(rows.indices, minlength=m)
     error = (terms + 2) * np.finfo(float).eps
     error *= np.abs(weights) + magnitudes.combine(multipliers, m)
-    reduced = weights + rows.combine(multipliers, m) - error
+    return weights + rows.combine(multipliers, m) - error
+
+
+def lagrangian_bound(reduced: FloatArray) -> float:
+    """Lower bound on the objective from the reduced costs of any multipliers.
+
+    Every clustering satisfies ``omega_i x <= 0``, hence::
+
+        w x  >=  w x + sum_i y_i omega_i x  =  r x  >=  sum_e min(0, r_e).
+    """
     return float(np.nextafter(fsum(reduced[reduced < 0]), -np.inf))

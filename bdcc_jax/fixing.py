@@ -1,0 +1,59 @@
+"""Decisions that a solution of the LP allows: exact ones, and likely ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from .arrays import BoolArray, FloatArray
+from .contraction import Contraction, contract
+from .graph import Graph
+
+FRACTIONAL = 1e-6
+"""A value of x this far from 0 and 1 is fractional."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fixing:
+    """Edges that are kept (``x = 0``) and edges that are cut (``x = 1``) by decision."""
+
+    kept: BoolArray
+    cut: BoolArray
+
+
+def by_reduced_cost(reduced: FloatArray, cutoff: float) -> Fixing:
+    """What is the same in every clustering that costs less than ``cutoff``.
+
+    ``reduced`` are lower bounds on the Lagrangian's coefficients ``r = w + omega^T y`` (see
+    :func:`~bdcc_jax.master.reduced_costs`), so that every clustering costs at least
+    ``L = sum_e min(0, r_e)``. If edge e is cut, it costs at least ``L + max(0, r_e)``; if e is
+    kept, at least ``L + max(0, -r_e)``. Where this reaches the cutoff, the opposite is certain.
+    """
+    slack = cutoff - fsum(reduced[reduced < 0])
+    return Fixing(kept=reduced >= slack, cut=-reduced >= slack)
+
+
+def by_rounding(graph: Graph, x: FloatArray) -> Fixing:
+    """Take x at its word wherever no fractional edge is near: good, but not certain."""
+    fractional = np.minimum(x, 1.0 - x) > FRACTIONAL
+    near = np.zeros(graph.n, dtype=bool)
+    near[graph.edges[fractional].ravel()] = True
+    far = ~near[graph.edges].any(axis=1)
+    return Fixing(kept=far & (x < 0.5), cut=far & (x > 0.5))
+
+
+def apply(graph: Graph, fixing: Fixing) -> Contraction | None:
+    """The instance that is left; None if the decisions contradict each other.
+
+    Kept edges are contracted and attractive cut edges removed. Repulsive cut edges stay, free to
+    be kept: this only adds clusterings to choose from, all at their true cost or more, so the
+    optimum of the rest is still right. So it is if the ends of a removed edge end up together:
+    that clustering costs less than the rest says.
+    """
+    groups = graph.components(fixing.kept)
+    inside = ~graph.cut(groups)
+    if (fixing.cut & inside).any():
+        return None
+    return contract(graph, groups, fixing.cut & graph.positive)
