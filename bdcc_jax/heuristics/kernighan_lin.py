@@ -21,6 +21,10 @@ TOLERANCE = 1e-9
 PATIENCE = 100
 """Moves without a new best after which a series of moves is given up."""
 
+EDGES_A_MOVE = 32
+SERIES_WORK = 4
+"""It is also given up after this many edges a move of patience, or this much more than its start."""
+
 BATCH = 1_000_000
 """Edges read before the compiled loop comes back to see whether time is up: some 10 ms."""
 
@@ -198,7 +202,9 @@ def _exchange(
     if 0 < clusters.size[b] < clusters.size[a]:
         a, b = b, a
     joined, work = _meet(edges, clusters, search, a, b)
-    gained, kept, count, steps = _move_series(edges, clusters, search, a, b, patience)
+    # Where there are hubs, moves cost: not much more for the series than for finding its start.
+    limit = max(EDGES_A_MOVE * patience, SERIES_WORK * work)
+    gained, kept, count, steps = _move_series(edges, clusters, search, a, b, patience, limit)
     work += steps
     labels, moved = clusters.labels, search.moved
     for i in range(count):
@@ -272,7 +278,13 @@ def _gain(edges: Adjacency, labels: IntArray, v: int, own: int, other: int) -> f
 
 @compiled
 def _move_series(
-    edges: Adjacency, clusters: Clusters, search: Search, a: int, b: int, patience: int
+    edges: Adjacency,
+    clusters: Clusters,
+    search: Search,
+    a: int,
+    b: int,
+    patience: int,
+    limit: int,
 ) -> tuple[float, int, int, int]:
     """Move the best node, again and again; leaves the labels moved, and the heap empty.
 
@@ -281,14 +293,14 @@ def _move_series(
     """
     labels, gain, seen, heap = clusters.labels, search.gain, search.seen, search.heap
     now = search.clock[0]
-    total, best, kept, count, work = 0.0, 0.0, 0, 0, 0
-    while heap.size[0] > 0 and count - kept < patience:
+    total, best, kept, count, work, end = 0.0, 0.0, 0, 0, 0, limit
+    while heap.size[0] > 0 and count - kept < patience and work < end:
         v = pop(heap)
         total += gain[v]
         search.moved[count] = v
         count += 1
         if total > best:
-            best, kept = total, count
+            best, kept, end = total, count, work + limit
         source = labels[v]
         target = a + b - source
         labels[v] = target
