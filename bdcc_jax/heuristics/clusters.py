@@ -50,7 +50,7 @@ def new_clusters(labels: IntArray) -> Clusters:
 @compiled
 def new_label(clusters: Clusters) -> int:
     """A label that no node has; there is one wherever a cluster has two nodes."""
-    return clusters.unused[clusters.unused_size[0] - 1]
+    return int(clusters.unused[clusters.unused_size[0] - 1])
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Fusion of two clusterings (Beier et al., 2015): at least as good as the better one."""
+"""Fusion moves (Beier et al., 2015): the best of two clusterings, and more."""
 
 from __future__ import annotations
 
@@ -12,16 +12,45 @@ from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
 
 
-def fuse(graph: Graph, first: ArrayLike, second: ArrayLike, clock: Clock | None = None) -> IntArray:
+def fuse(
+    graph: Graph, first: ArrayLike, second: ArrayLike, *, clock: Clock | None = None
+) -> IntArray:
+    """Keep together what two clusterings agree on, and cluster the rest anew.
+
+    The nodes that share a cluster in both become one node of a much smaller graph, on which
+    either clustering can be expressed; local search goes on from the better of the two, or from a
+    greedy clustering of that graph if this is better still.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    first, second : array_like of int, shape (n,)
+        The two clusterings.
+    clock : Clock, optional
+        When its time is up, the clustering so far is returned.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        A clustering that is at least as good as either.
+
+    Examples
+    --------
+    >>> graph = Graph(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [3.0, 2.0, -1.5, -1.0])
+    >>> fuse(graph, [0, 0, 1, 1], [0, 0, 1, 2]).tolist()
+    [0, 0, 0, 1]
+    """
     a, b = canonical_labels(first), canonical_labels(second)
-    blocks = canonical_labels(a * (int(b.max(initial=0)) + 1) + b)
-    k = int(blocks.max(initial=-1)) + 1
+    for labels in (a, b):
+        if labels.shape != (graph.n,):
+            raise ValueError(f"labels must have shape ({graph.n},), not {labels.shape}")
+    blocks = canonical_labels(a * (b.max() + 1) + b)
+    k = int(blocks.max()) + 1
     u, v = blocks[graph.edges].T
     cut = u != v
     small = Graph.from_edges(u[cut], v[cut], graph.weights[cut], k)
-    starts = [np.empty(k, dtype=np.int64) for _ in range(2)]
-    for start, labels in zip(starts, (a, b), strict=True):
-        start[blocks] = labels
-    starts.append(greedy_additive(small))
-    better = min(starts, key=small.objective)
-    return canonical_labels(kernighan_lin(small, better, clock=clock)[blocks])
+    _, member = np.unique(blocks, return_index=True)
+    starts = (a[member], b[member], greedy_additive(small))
+    best = min(starts, key=small.objective)
+    return canonical_labels(kernighan_lin(small, best, clock=clock)[blocks])

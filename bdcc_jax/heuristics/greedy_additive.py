@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 from ..graph import Graph, canonical_labels
 from .heap import Heap, new_heap, pop, put, remove
@@ -32,7 +32,7 @@ def greedy_additive(graph: Graph, weights: ArrayLike | None = None) -> IntArray:
     >>> graph = Graph(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [3.0, 2.0, -1.5, -1.0])
     >>> greedy_additive(graph).tolist()
     [0, 0, 0, 1]
-    >>> greedy_additive(graph, [1.0, -2.0, 2.0, 1.0]).tolist()  # in the order of graph.edges
+    >>> greedy_additive(graph, [2.0, -2.0, -1.0, 1.0]).tolist()  # in the order of graph.edges
     [0, 0, 1, 1]
     """
     chosen = graph.weights if weights is None else np.asarray(weights, dtype=np.float64)
@@ -110,7 +110,7 @@ def _contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap) -> IntArr
 
 
 @compiled
-def _new_table(n: int, ends: IntArray, merged: FloatArray) -> IntArray:
+def _new_table(n: int, ends: IntArray, merged: BoolArray) -> IntArray:
     """A hash table from pairs of clusters to edges, by open addressing: rows (pair, edge)."""
     size = 8
     while size < 3 * len(merged):

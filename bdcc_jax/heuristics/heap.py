@@ -46,7 +46,7 @@ def put(heap: Heap, item: int, priority: float) -> None:
 @compiled
 def pop(heap: Heap) -> int:
     """Remove and return the first item; the heap must not be empty."""
-    first = heap.items[0]
+    first = int(heap.items[0])
     remove(heap, first)
     return first
 

@@ -23,7 +23,8 @@ PATIENCE = 100
 
 EDGES_A_MOVE = 32
 SERIES_WORK = 4
-"""It is also given up after this many edges a move of patience, or this much more than its start."""
+"""It is also given up after this many edges a move of its patience, if these are also more than
+this multiple of the edges that were read to find its first moves."""
 
 BATCH = 1_000_000
 """Edges read before the compiled loop comes back to see whether time is up: some 10 ms."""
@@ -128,7 +129,7 @@ def _new_search(n: int) -> Search:
 @compiled
 def _tick(search: Search) -> int:
     search.clock[0] += 1
-    return search.clock[0]
+    return int(search.clock[0])
 
 
 @compiled
@@ -171,9 +172,7 @@ def _visit_some(
 
 
 @compiled
-def _neighbours(
-    edges: Adjacency, clusters: Clusters, search: Search, a: int, now: int
-) -> IntArray:
+def _neighbours(edges: Adjacency, clusters: Clusters, search: Search, a: int, now: int) -> IntArray:
     """The clusters that touch cluster a."""
     count = 0
     v = clusters.first[a]
