@@ -53,11 +53,13 @@ def planar(n: int, seed: int = 0) -> Graph:
     return Graph(n, edges, np.where(same, 0.9, -0.9) + rng.normal(0.0, 1.0, len(edges)))
 
 
-def instances(data: Path | None, nodes: int) -> Iterator[tuple[str, Graph]]:
+def instances(data: Path | None, pattern: str, nodes: int) -> Iterator[tuple[str, Graph]]:
     for family in FAMILIES if data is not None else ():
         for path in sorted((data / family).glob("*.txt.gz")):
-            yield f"{family}/{path.name.removesuffix('.txt.gz')}", bdcc_jax.read(path)
-    yield f"planar/{nodes}", planar(nodes)
+            if pattern in f"{family}/{path.name}":
+                yield f"{family}/{path.name.removesuffix('.txt.gz')}", bdcc_jax.read(path)
+    if nodes:
+        yield f"planar/{nodes}", planar(nodes)
 
 
 def timed(search: Callable[[Graph], Any], graph: Graph, repeats: int) -> Outcome:
@@ -115,7 +117,8 @@ def show(name: str, outcomes: list[Outcome]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="the folder of the instance families")
-    parser.add_argument("--planar", type=int, default=100_000, help="nodes of the planar instance")
+    parser.add_argument("--only", default="", help="a part of the names of the instances")
+    parser.add_argument("--planar", type=int, default=100_000, help="nodes of a planar one, or 0")
     parser.add_argument("--repeats", type=int, default=3, help="the fastest of so many is shown")
     parser.add_argument("--limit", type=float, default=60.0, help="seconds for bioimage-cpp")
     arguments = parser.parse_args()
@@ -128,7 +131,7 @@ def main() -> None:
     print(f"| instance | nodes | edges | {' | '.join(names)} |\n|{'---|' * (len(names) + 3)}")
     compared = ("GAEC + KLj", "+ 2 fusions", "+ 8 fusions")
     better, worse = dict.fromkeys(compared, 0), dict.fromkeys(compared, 0)
-    for name, graph in instances(arguments.data, arguments.planar):
+    for name, graph in instances(arguments.data, arguments.only, arguments.planar):
         outcomes = [timed(search, graph, arguments.repeats) for search in OURS.values()]
         if compare:
             outcomes += bioimage_outcomes(graph, arguments.repeats, arguments.limit)

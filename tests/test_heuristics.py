@@ -1,3 +1,4 @@
+from importlib import import_module
 from itertools import combinations
 
 import numpy as np
@@ -112,12 +113,19 @@ def test_greedy_is_the_naive_algorithm(seed):
     assert greedy_additive(graph, guide).tolist() == naive_greedy(graph, guide).tolist()
 
 
-def test_greedy_outgrows_its_table():
-    """A path of hubs: edges change hands so often that the hash table is rebuilt."""
+def test_greedy_outgrows_its_table(monkeypatch):
+    """85 edges have a table of 256 rows, the fewest for their number, and few of them merge."""
+    module = import_module("bdcc_jax.heuristics.greedy_additive")
+    tables = []
+    new_table = module._new_table
+    monkeypatch.setattr(module, "_new_table", lambda *a: tables.append(1) or new_table(*a))
+    monkeypatch.setattr(module, "_contract", module._contract.py_func)
     rng = np.random.default_rng(0)
-    graph = random_graph(rng, 300, 1.0)
-    heavy = Graph(graph.n, graph.edges, graph.weights + 0.1)
-    assert greedy_additive(heavy).tolist() == naive_greedy(heavy, heavy.weights).tolist()
+    pairs = np.column_stack(np.triu_indices(80, 1))
+    graph = Graph(80, rng.choice(pairs, 85, replace=False), rng.random(85) + 0.1)
+    guide = np.where(rng.random(85) < 0.1, -0.5, graph.weights)
+    assert greedy_additive(graph, guide).tolist() == naive_greedy(graph, guide).tolist()
+    assert len(tables) > 1
 
 
 @settings(deadline=None, max_examples=80)
