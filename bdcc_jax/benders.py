@@ -1,53 +1,34 @@
-"""Algorithm 1 of the paper: Benders decomposition for correlation clustering.
-
-Around it stand the reductions. Each replaces the instance by a smaller one, on which the algorithm
-starts anew, and lifts back what it finds: presolve before the LP, reduced-cost fixing and the
-independent pieces after it.
-"""
+"""Algorithm 1 of the paper: Benders decomposition for correlation clustering."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from math import inf
 
 import jax
 import numpy as np
 
-from . import fixing, rounding
-from .arrays import FloatArray, IntArray
+from . import rounding
+from .arrays import FloatArray
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
 from .graph import Graph
-from .heuristics import local_search
+from .heuristics import lp_guided
 from .master import Master, MasterFailed
 from .options import Options
-from .pieces import Pieces
-from .presolve import Presolved, Removed, presolve
-from .result import Progress, Round, Status
+from .result import Round, Status
 from .subproblems.engine import make_engine
 from .subproblems.separation import Separation
 
-Callback = Callable[[Progress], bool | None]
-
-SMALLER = 0.8
-"""A reduction that leaves more than this share of the edges is not worth a new start."""
+Observer = Callable[[Round, bool], Status | None]
+"""Sees a round and whether it improved the best clustering; a status stops the run."""
 
 ROUNDING_SHARE = 0.2
-"""Rounding may take this share of the time until the LP has converged."""
-
-GUESS_SHARE = 0.5
-"""Fix-and-solve may take this share of the time so far, and at least GUESS_SECONDS."""
-
-GUESS_SECONDS = 1.0
-
-ROUNDING_ERROR = 1e-3
-"""In units of the tolerance: far more than sums of weights in double precision are off."""
+"""Local search may take this share of the time until the LP has converged."""
 
 
 class Benders:
-    """One run of Algorithm 1 on one instance.
+    """Algorithm 1 on one instance: the LP first, the ILP if that does not settle it.
 
     Parameters
     ----------
@@ -55,160 +36,118 @@ class Benders:
         The instance.
     options : Options
         How to solve.
+    bounds : Bounds
+        What is known about the instance; kept up to date.
     gap : float
-        Relative gap at which to stop.
+        Relative gap at which the ILP may stop.
     seed : int
-        For everything random.
+        For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
     device : jax.Device
         Where batched work runs.
-    callback : callable, optional
-        Sees every round; stops the run by returning True.
-    start : ndarray of int, optional
-        A clustering to start from.
+    observe : callable
+        Called after every round.
     """
 
     def __init__(
         self,
         graph: Graph,
         options: Options,
+        bounds: Bounds,
         *,
-        gap: float = 0.0,
+        gap: float,
         seed: int,
         clock: Clock,
         device: jax.Device,
-        callback: Callback | None = None,
-        start: IntArray | None = None,
+        observe: Observer,
     ) -> None:
-        self._graph, self._options, self._clock, self._device = graph, options, clock, device
-        self._gap, self._seed, self._callback = gap, seed, callback
-        self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
-        if start is not None:
-            self.bounds.offer(start)
-        self.history: list[Round] = []
-        self.removed: Removed | None = None
-        self._ended: Status | None = None
+        self._graph, self._options, self._bounds = graph, options, bounds
+        self._clock, self._observe = clock, observe
+        with clock.measure("cover"):
+            limit = min(options.cover_time_limit, clock.remaining)
+            self._cover: Cover = vertex_cover(graph, options.cover, limit)
+        with clock.measure("master"):
+            allowance = max(options.absolute_gap, bounds.tolerance / 2)
+            self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
+        rng = np.random.default_rng(seed)
+        self._engine = make_engine(graph, self._cover, options, rng, device)
 
-    def run(self) -> Status:
-        """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
-        if verdict := self.bounds.verdict:
-            return verdict
-        try:
-            if self._options.presolve:
-                with self._clock.measure("presolve"):
-                    presolved = presolve(self._graph, self._clock)
-                self.removed = presolved.removed
-                if presolved.graph.m < self._graph.m:
-                    return self._solve_instead(
-                        presolved.graph,
-                        replace(self._options, presolve=False),
-                        presolved.constant,
-                        presolved.lift,
-                    )
-            return self._algorithm_1()
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-        except TimeLimitReached:
-            return self.bounds.verdict or Status.TIME_LIMIT
-        except MasterFailed:
-            return self.bounds.verdict or Status.NUMERICAL
+    def relax(self) -> Status | None:
+        """Solve the LP over all cycle inequalities; None if that does not settle the instance."""
+        return self._loop()
 
-    def _algorithm_1(self) -> Status:
-        graph, options = self._graph, self._options
-        if options.heuristics:
-            with self._clock.measure("rounding"):
-                self.bounds.offer(local_search(graph, seed=self._seed, clock=self._clock))
-        with self._clock.measure("cover"):
-            limit = min(options.cover_time_limit, self._clock.remaining)
-            cover = vertex_cover(graph, options.cover, limit)
-        with self._clock.measure("master"):
-            master = Master(
-                graph.weights,
-                gap=self._gap,
-                absolute_gap=max(options.absolute_gap, self.bounds.tolerance / 2),
-            )
-        rng = np.random.default_rng(self._seed)
-        engine = make_engine(graph, cover, options, rng, self._device)
+    def integrate(self) -> Status:
+        """Solve the ILP, starting from the rows of the LP."""
+        self._master.enforce_integrality()
+        # None: x is the optimal clustering of a master that HiGHS could not close.
+        return self._loop() or Status.NUMERICAL
+
+    @property
+    def x(self) -> FloatArray:
+        """The solution of the last round's master."""
+        return self._x
+
+    @property
+    def reduced(self) -> FloatArray:
+        """The reduced costs of the LP; see :func:`bdcc_jax.master.reduced_costs`."""
+        return self._master.reduced
+
+    def _loop(self) -> Status | None:
         while True:
             spent = dict(self._clock.spent)
-            x = self._solve_master(master)
-            separation = engine.separate(x, self._clock)
+            x = self._x = self._solve_master()
+            separation = self._engine.separate(x, self._clock)
             converged = separation.violated_roots == 0
-            improved = self._round(x, cover, converged)
-            master.add(separation.rows)
-            self._record(self._describe(master, separation, spent))
-            if status := self._stop(improved):
+            improved = self._round(x, converged)
+            self._master.add(separation.rows)
+            status = self._observe(self._describe(separation, spent), improved)
+            if status or converged:
                 return status
-            if converged:
-                if master.integral:
-                    # x is the optimal clustering of a master that HiGHS could not close.
-                    return Status.NUMERICAL
-                if options.integer == "pieces" and (status := self._divide(master, x)):
-                    return status
-                master.enforce_integrality()
 
-    def _solve_master(self, master: Master) -> FloatArray:
+    def _solve_master(self) -> FloatArray:
+        bounds, master = self._bounds, self._master
         with self._clock.measure("master"):
             try:
-                x = master.solve(self._clock, self.bounds.cut)
-                if not self.bounds.raise_lower(master.proven_bound):
+                x = master.solve(self._clock, bounds.cut)
+                if not bounds.raise_lower(master.proven_bound):
                     master.solve_carefully()
-                    x = master.solve(self._clock, self.bounds.cut)
+                    x = master.solve(self._clock, bounds.cut)
             except (KeyboardInterrupt, TimeLimitReached):
-                self.bounds.raise_lower(master.proven_bound)
+                bounds.raise_lower(master.proven_bound)
                 raise
-            if not self.bounds.raise_lower(master.proven_bound):
+            if not bounds.raise_lower(master.proven_bound):
                 raise MasterFailed("a bound that a clustering contradicts, twice")
             return x
 
-    def _round(self, x: FloatArray, cover: Cover, converged: bool) -> bool:
-        with self._clock.measure("rounding"):
-            improved = self.bounds.offer(rounding.threshold(self._graph, x))
+    def _round(self, x: FloatArray, converged: bool) -> bool:
+        graph, bounds, clock = self._graph, self._bounds, self._clock
+        with clock.measure("rounding"):
+            improved = bounds.offer(rounding.threshold(graph, x))
             for name in self._options.rounding:
-                if name == "local" and not converged and not self._has_time_to_round():
+                if name != "local":
+                    labels = rounding.METHODS[name](graph, x, self._cover, clock)
+                elif converged or clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * clock.elapsed:
+                    labels = lp_guided(graph, x, bounds.labels, clock=clock)
+                else:
                     continue
-                method = rounding.METHODS[name]
-                improved |= self.bounds.offer(
-                    method(self._graph, x, cover, self.bounds.labels, self._clock)
-                )
+                improved |= bounds.offer(labels)
             return improved
 
-    def _has_time_to_round(self) -> bool:
-        return self._clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * self._clock.elapsed
-
-    def _divide(self, master: Master, x: FloatArray) -> Status | None:
-        """Replace the ILP by smaller ones; None if there is nothing to gain."""
-        self._guess(x)
-        if verdict := self.bounds.verdict:
-            return verdict
-        cutoff = self.bounds.cutoff
-        left = fixing.apply(self._graph, fixing.by_reduced_cost(master.reduced, cutoff))
-        if left is None:
-            # Nothing is better than the best clustering: the bounds meet.
-            self.bounds.raise_lower(cutoff)
-            return self.bounds.verdict or Status.NUMERICAL
-        with self._clock.measure("presolve"):
-            rest = presolve(left.graph, self._clock)
-        if rest.graph.m <= SMALLER * self._graph.m:
-            return self._solve_instead(
-                rest.graph,
-                replace(self._options, presolve=False),
-                left.constant + rest.constant,
-                lambda labels: left.lift(rest.lift(labels)),
-                ceiling=cutoff,
-            )
-        pieces = Pieces(self._graph, master.reduced)
-        if len(pieces) == 1:
-            return None
-        for i in pieces.by_gap(self.bounds.labels):
-            if self.bounds.verdict:
-                break
-            status = self._solve_instead(
-                pieces.graph(i),
-                replace(self._options, integer="whole"),
-                pieces.bound_of_others(i),
-                pieces.lifter(i, self.bounds.labels),
-                raised=lambda bound, i=i: pieces.raise_bound(i, bound),
-            )
-        return self.bounds.verdict or Status.NUMERICAL
+    def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
+        seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
+        return Round(
+            number=0,
+            phase="ilp" if self._master.integral else "lp",
+            seconds=self._clock.elapsed,
+            lower_bound=self._bounds.lower,
+            upper_bound=self._bounds.upper,
+            rows=self._master.n_rows,
+            new_rows=len(separation.rows),
+            violated_roots=separation.violated_roots,
+            fallbacks=separation.fallbacks,
+            master_seconds=seconds.get("master", 0.0),
+            detection_seconds=seconds.get("detection", 0.0),
+            subproblem_seconds=seconds.get("subproblems", 0.0),
+            rounding_seconds=seconds.get("rounding", 0.0),
+        )

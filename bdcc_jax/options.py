@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-Engine = Literal["auto", "reference", "pdlp"]
+Engine = Literal["auto", "packing", "reference", "pdlp"]
 RowKind = Literal["split", "aggregated"]
 Direction = Literal["random", "inverse_weight"]
 CoverMethod = Literal["greedy", "exact"]
 ActivityKind = Literal["price", "row"]
-Rounding = Literal["parallel", "serial"]
+Rounding = Literal["local", "parallel", "serial"]
+Integer = Literal["pieces", "whole"]
 
 
 @dataclass(frozen=True)
@@ -52,10 +53,12 @@ class Options:
 
     Parameters
     ----------
-    engine : {'auto', 'reference', 'pdlp'}
-        Who finds violations and solves the Benders subproblems. 'reference': Dijkstra and HiGHS,
-        exactly, one root after another, on the CPU. 'pdlp': Bellman-Ford and a first-order LP
-        solver in JAX, in batches, on any device. 'auto': 'pdlp' on a GPU, 'reference' on a CPU.
+    engine : {'auto', 'packing', 'reference', 'pdlp'}
+        Who finds violations and solves the Benders subproblems. 'packing': compiled searches that
+        pack the violated paths of all roots into shared capacities, on the CPU; split rows only.
+        'reference': Dijkstra and HiGHS, exactly, one root after another, on the CPU. 'pdlp':
+        Bellman-Ford and a first-order LP solver in JAX, in batches, on any device. 'auto': 'pdlp'
+        on a GPU; on a CPU 'packing', or 'reference' where tau or aggregated rows are asked for.
     rows : {'split', 'aggregated'}
         'aggregated' adds one Benders row a subproblem solution, as the paper does; 'split' adds
         the violated cycle inequalities that this row is the sum of, which are stronger together.
@@ -68,13 +71,23 @@ class Options:
     ball_size : int, optional
         Subproblems see this many nodes: those on the shortest path to every violated edge (all of
         them, even if they are more), then the nearest to the root. None: all that can matter.
+        'packing' starts with so many nodes a search, and goes further when too few rows come out.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float
         Seconds for the exact cover; the best cover found by then is used.
-    rounding : tuple of {'parallel', 'serial'}
-        Where upper bounds come from in every round besides the threshold of Sec. 4.1: the minimum
-        cuts of Eq. (ezProcR), those of Algorithm 2, or both.
+    rounding : tuple of {'local', 'parallel', 'serial'}
+        Where upper bounds come from besides the threshold of Sec. 4.1: greedy contraction guided
+        by the LP with Kernighan-Lin and fusion (as often as a fifth of the time allows), the
+        minimum cuts of Eq. (ezProcR), those of Algorithm 2.
+    presolve : bool
+        Reduce the instance first, by rules that keep an optimum.
+    heuristics : bool
+        Look for a good clustering before the LP, and solve exactly what the LP leaves fractional
+        with everything else as the LP has it.
+    integer : {'pieces', 'whole'}
+        After the LP, 'whole' gives the master to HiGHS as an ILP, as the paper does; 'pieces'
+        first fixes what reduced costs decide and splits the rest into independent instances.
     max_rounds : int, optional
         Stop after this many rounds.
     absolute_gap : float
@@ -97,7 +110,10 @@ class Options:
     ball_size: int | None = 64
     cover: CoverMethod = "greedy"
     cover_time_limit: float = 10.0
-    rounding: tuple[Rounding, ...] = ("serial",)
+    rounding: tuple[Rounding, ...] = ("local",)
+    presolve: bool = True
+    heuristics: bool = True
+    integer: Integer = "pieces"
     max_rounds: int | None = None
     absolute_gap: float = 0.0
     pdlp: PDLPOptions = field(default_factory=PDLPOptions)
@@ -107,6 +123,14 @@ class Options:
         _check_choice("rows", self.rows, get_args(RowKind))
         _check_choice("direction", self.direction, get_args(Direction))
         _check_choice("cover", self.cover, get_args(CoverMethod))
+        _check_choice("integer", self.integer, get_args(Integer))
+        for name in ("presolve", "heuristics"):
+            _check_choice(name, getattr(self, name), (True, False))
+        if self.engine == "packing" and (self.tau is not None or self.rows == "aggregated"):
+            raise ValueError(
+                "engine 'packing' has split rows and no Magnanti-Wong problems: "
+                "use 'reference' or 'pdlp' with tau or aggregated rows"
+            )
         if not isinstance(self.rounding, tuple):
             raise ValueError(f"rounding must be a tuple of names, not {self.rounding!r}")
         for name in self.rounding:
@@ -125,7 +149,8 @@ class Options:
         """The paper to the letter.
 
         Aggregated rows over everything that can matter, one Magnanti-Wong row a violated root and
-        round (``tau=None``: none), and an exact minimum vertex cover.
+        round (``tau=None``: none), an exact minimum vertex cover, the rounding of Algorithm 2, one
+        ILP at the end, and nothing before.
         """
         as_published: dict[str, Any] = {
             "rows": "aggregated",
@@ -133,6 +158,10 @@ class Options:
             "direction": "random",
             "ball_size": None,
             "cover": "exact",
+            "rounding": ("serial",),
+            "presolve": False,
+            "heuristics": False,
+            "integer": "whole",
             "pdlp": PDLPOptions(activity="row"),
         }
         unknown = set(changes) - {known.name for known in fields(cls)}
@@ -153,7 +182,7 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def _check_choice(name: str, value: Any, choices: tuple[object, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 

@@ -7,12 +7,12 @@ from typing import Any
 import jax
 
 from . import devices
-from .benders import Benders, Callback
 from .clock import Clock
 from .convert import as_graph
 from .options import Options, check_amount
 from .progress import ProgressPrinter
 from .result import Progress, Result
+from .solver import Callback, Solver
 
 
 def solve(
@@ -67,10 +67,10 @@ def solve(
     options = Options() if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
-    if options.engine == "reference":
+    if options.engine in ("packing", "reference"):
         where = devices.resolve("cpu") if device == "auto" else where
         if where.platform != "cpu":
-            raise ValueError(f"engine 'reference' runs on the CPU only, not on {device}")
+            raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
     if time_limit is not None:
         check_amount("time_limit", time_limit)
     check_amount("gap", gap)
@@ -87,7 +87,7 @@ def solve(
         return bool(callback(state)) if callback is not None else False
 
     clock = Clock(time_limit)
-    run = Benders(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
+    run = Solver(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
     status = run.run()
     if printer is not None:
         printer.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import jax
@@ -20,21 +19,17 @@ from .batched import BatchedSolver
 from .device_finder import DeviceFinder
 from .dijkstra import DijkstraFinder
 from .magnanti_wong import MagnantiWong
+from .packing import PackingEngine
 from .paths import Flow, aggregated_row, cycle_rows, decompose, shortest_cycles
 from .reference import ReferenceSolver
+from .separation import Separation
 
 
-@dataclass(frozen=True, eq=False)
-class Separation:
-    """New rows, valid for every clustering, and how many roots had a violated cycle inequality.
+class Engine(Protocol):
+    """Lines 6 to 13 of Algorithm 1."""
 
-    There are rows whenever ``violated_roots > 0``; 0 means that x satisfies all of C. ``fallbacks``
-    counts the subproblems that a batched solver handed over to the exact one.
-    """
-
-    rows: Rows
-    violated_roots: int
-    fallbacks: int
+    def separate(self, x: FloatArray, clock: Clock) -> Separation:
+        """Rows that cut off x, some whenever x violates a cycle inequality."""
 
 
 class SubproblemSolver(Protocol):
@@ -44,8 +39,8 @@ class SubproblemSolver(Protocol):
         """One flow or more a ball: those of all balls in order, then again in order, ..."""
 
 
-class Engine:
-    """Lines 6 to 13 of Algorithm 1.
+class FlowEngine:
+    """Lines 6 to 13 of Algorithm 1 by solving one LP for every violated root.
 
     Parameters
     ----------
@@ -89,19 +84,21 @@ def make_engine(
     rng: np.random.Generator,
     device: jax.Device,
 ) -> Engine:
-    """The engine that the options ask for, on a device.
-
-    'reference' is exact and works through the roots on the CPU; 'pdlp' detects and solves in
-    batches on the device. 'auto' is 'pdlp' on a GPU and 'reference' on a CPU.
-    """
+    """The engine that the options ask for, on a device; 'auto' is explained in Options."""
     variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
-    finder: BallFinder
-    solver: SubproblemSolver
     if options.engine == "pdlp" or (options.engine == "auto" and device.platform != "cpu"):
         enable_compilation_cache()
-        finder = DeviceFinder(graph, cover, options.ball_size, device)
-        solver = BatchedSolver(graph, variant, options.pdlp, device)
-    else:
-        finder = DijkstraFinder(graph, cover, options.ball_size)
-        solver = ReferenceSolver(graph, variant)
-    return Engine(finder, solver, options.rows)
+        return FlowEngine(
+            DeviceFinder(graph, cover, options.ball_size, device),
+            BatchedSolver(graph, variant, options.pdlp, device),
+            options.rows,
+        )
+    if options.engine == "packing" or (
+        options.engine == "auto" and options.rows == "split" and variant is None
+    ):
+        return PackingEngine(graph, cover, options.ball_size)
+    return FlowEngine(
+        DijkstraFinder(graph, cover, options.ball_size),
+        ReferenceSolver(graph, variant),
+        options.rows,
+    )

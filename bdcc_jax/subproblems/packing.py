@@ -26,15 +26,11 @@ from .path_search import search
 from .separation import Separation
 from .violations import violated_edges
 
-FIRST_REACH = 64
-"""Nodes that a search settles in the first rounds: short cycles make the better rows, and a target
-that full edges have cut off would cost a walk through the whole graph."""
-
 GROWTH = 8
 """What the bound on settled nodes is multiplied by when too few rows come out."""
 
-FEW_ROWS = 0.02
-"""Share of the violated edges that have to get a row, or the searches must go further."""
+FEW_ROWS = 0.5
+"""Rows for each violated edge that have to come out, or the searches must go further."""
 
 PASSES = 8
 """How often at most the capacities are filled up again in one round."""
@@ -59,15 +55,19 @@ class PackingEngine:
         The instance.
     cover : Cover
         The roots and their shares of E-.
+    reach : int or None
+        Nodes that a search settles in the first rounds: short cycles make the better rows, and a
+        target that full edges have cut off would cost a walk through the whole graph. None: all.
     """
 
-    def __init__(self, graph: Graph, cover: Cover) -> None:
+    def __init__(self, graph: Graph, cover: Cover, reach: int | None = 64) -> None:
         self._graph, self._cover = graph, cover
         starts, heads, edge_ids = positive_adjacency(graph)
         tails = np.repeat(np.arange(graph.n), np.diff(starts))
-        self._network = starts, *(a.astype(np.int32) for a in (heads, edge_ids, tails))
+        self._starts = starts
+        self._arcs = heads.astype(np.int32), edge_ids.astype(np.int32), tails.astype(np.int32)
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
-        self._reach = FIRST_REACH
+        self._reach = graph.n + 1 if reach is None else reach
 
     def separate(self, x: FloatArray, clock: Clock) -> Separation:
         """Cycle inequalities that x violates: some whenever there are any."""
@@ -89,7 +89,8 @@ class PackingEngine:
         exact = self._reach > self._graph.n
         cover, weights = self._cover, self._graph.weights
         edges, starts = _pack(
-            *self._network,
+            self._starts,
+            *self._arcs,
             x,
             weights,
             cover.roots,

@@ -56,7 +56,7 @@ def search(
     missing: int,
     most: int,
     distance: FloatArray,
-    arc: IntArray,
+    arc: NDArray[np.int32],
     seen: NDArray[np.int32],
     keys: FloatArray,
     nodes: NDArray[np.int32],

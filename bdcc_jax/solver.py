@@ -1,0 +1,248 @@
+"""A solve from beginning to end: Algorithm 1, and the reductions around it.
+
+A reduction replaces the instance by a smaller one, which is solved in the same way, and lifts back
+what is found: presolve before the LP; reduced-cost fixing and independent pieces after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import inf
+
+import jax
+
+from . import fixing
+from .arrays import FloatArray, IntArray
+from .benders import Benders
+from .bounds import Bounds
+from .clock import Clock, TimeLimitReached
+from .graph import Graph
+from .heuristics import local_search
+from .master import MasterFailed
+from .options import Integer, Options
+from .pieces import Pieces
+from .presolve import Removed, presolve
+from .result import Progress, Round, Status
+
+Callback = Callable[[Progress], bool | None]
+Lift = Callable[[IntArray], IntArray]
+
+SMALLER = 0.8
+"""A reduction that leaves more than this share of the edges is not worth a new start."""
+
+GUESS_SIZE, GUESS_SECONDS = 0.5, 1.0
+"""Fix-and-solve is tried where it leaves at most this share of the edges; it may take as long as
+the solve so far, and at least so many seconds."""
+
+ROUNDING_ERROR = 1e-3
+"""In units of the tolerance: more than the sums of a reduction can be off."""
+
+
+class Solver:
+    """One instance and what is known about it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    options : Options
+        How to solve.
+    gap : float
+        Relative gap at which to stop.
+    seed : int
+        For everything random.
+    clock : Clock
+        Holds the deadline; collects the timings.
+    device : jax.Device
+        Where batched work runs.
+    callback : callable, optional
+        Sees every round; stops the run by returning True.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        *,
+        gap: float = 0.0,
+        seed: int,
+        clock: Clock,
+        device: jax.Device,
+        callback: Callback | None = None,
+    ) -> None:
+        self._graph, self._options, self._clock, self._device = graph, options, clock, device
+        self._gap, self._seed, self._callback = gap, seed, callback
+        self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
+        self.history: list[Round] = []
+        self.removed: Removed | None = None
+
+    def run(self) -> Status:
+        """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
+        if verdict := self.bounds.verdict:
+            return verdict
+        try:
+            return self._presolve() if self._options.presolve else self._solve()
+        except KeyboardInterrupt:
+            return Status.INTERRUPTED
+        except TimeLimitReached:
+            return self.bounds.verdict or Status.TIME_LIMIT
+        except MasterFailed:
+            return self.bounds.verdict or Status.NUMERICAL
+
+    def _presolve(self) -> Status:
+        with self._clock.measure("presolve"):
+            rest = presolve(self._graph, self._clock)
+        self.removed = rest.removed
+        if rest.graph.m == self._graph.m:
+            return self._solve()
+        status, _ = self._solve_instead(rest.graph, rest.constant, rest.lift)
+        return status
+
+    def _solve(self) -> Status:
+        if self._options.heuristics:
+            with self._clock.measure("rounding"):
+                self.bounds.offer(local_search(self._graph, seed=self._seed, clock=self._clock))
+        benders = Benders(
+            self._graph,
+            self._options,
+            self.bounds,
+            gap=self._gap,
+            seed=self._seed,
+            clock=self._clock,
+            device=self._device,
+            observe=self._observe,
+        )
+        if status := benders.relax():
+            return status
+        if self._options.integer == "pieces" and (status := self._divide(benders)):
+            return status
+        return benders.integrate()
+
+    def _divide(self, benders: Benders) -> Status | None:
+        """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
+        if self._options.heuristics:
+            self._guess(benders.x)
+        if verdict := self.bounds.verdict:
+            return verdict
+        cutoff = self.bounds.cutoff
+        left = fixing.apply(self._graph, fixing.by_reduced_cost(benders.reduced, cutoff))
+        if left is None:
+            # No clustering costs less than the best one.
+            self.bounds.raise_lower(cutoff)
+            return self.bounds.verdict or Status.NUMERICAL
+        with self._clock.measure("presolve"):
+            rest = presolve(left.graph, self._clock)
+        if rest.graph.m <= SMALLER * self._graph.m:
+            constant = left.constant + rest.constant
+            lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
+            return self._solve_instead(rest.graph, constant, lift, ceiling=cutoff)[0]
+        pieces = Pieces(self._graph, benders.reduced)
+        return self._solve_pieces(pieces) if len(pieces) > 1 else None
+
+    def _solve_pieces(self, pieces: Pieces) -> Status:
+        for i in pieces.open(self.bounds.labels, self.bounds.tolerance):
+            status, bound = self._solve_instead(
+                pieces.graph(i),
+                pieces.bound_of_others(i),
+                pieces.lift(i, self.bounds.labels),
+                integer="whole",
+            )
+            if status not in (Status.OPTIMAL, Status.GAP):
+                return status
+            pieces.raise_bound(i, bound)
+        return self.bounds.verdict or Status.NUMERICAL
+
+    def _guess(self, x: FloatArray) -> None:
+        """Fix and solve: believe the LP where it is integral, and solve the rest exactly."""
+        left = fixing.apply(self._graph, fixing.by_rounding(self._graph, x))
+        if left is None or left.graph.m > GUESS_SIZE * self._graph.m:
+            return
+        with self._clock.measure("rounding"):
+            seconds = max(GUESS_SECONDS, self._clock.elapsed)
+            solver = Solver(
+                left.graph,
+                replace(self._options, presolve=True, heuristics=False, max_rounds=None),
+                seed=self._seed,
+                clock=Clock(min(seconds, self._clock.remaining)),
+                device=self._device,
+            )
+            status = solver.run()
+            self.bounds.offer(left.lift(solver.bounds.labels))
+            if status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+
+    def _solve_instead(
+        self,
+        graph: Graph,
+        constant: float,
+        lift: Lift,
+        *,
+        ceiling: float = inf,
+        integer: Integer | None = None,
+    ) -> tuple[Status, float]:
+        """Solve a smaller instance in place of this one; also returns its lower bound.
+
+        Every clustering of this instance costs at least ``ceiling`` or at least ``constant`` plus
+        the optimum of the smaller one; ``lift`` turns clusterings of the smaller one, plus
+        ``constant``, into clusterings of this one that cost no more.
+        """
+        ended: Status | None = None
+
+        def take(labels: IntArray | None, bound: float) -> bool:
+            error = ROUNDING_ERROR * self.bounds.tolerance
+            improved = labels is not None and self.bounds.offer(lift(labels))
+            self.bounds.raise_lower(min(ceiling, constant + bound - error))
+            return improved
+
+        def relay(progress: Progress) -> bool:
+            nonlocal ended
+            record = progress.round
+            improved = take(progress.labels if progress.improved else None, record.lower_bound)
+            if ceiling < inf or integer is not None:
+                record = replace(record, phase="ilp")
+            ended = self._observe(record, improved)
+            return ended is not None
+
+        allowance = max(self._options.absolute_gap, self._gap * abs(self.bounds.upper))
+        options = replace(
+            self._options,
+            presolve=False,
+            absolute_gap=allowance,
+            max_rounds=None,
+            integer=integer or self._options.integer,
+        )
+        solver = Solver(
+            graph,
+            options,
+            seed=self._seed,
+            clock=self._clock,
+            device=self._device,
+            callback=relay,
+        )
+        status = solver.run()
+        take(solver.bounds.labels, solver.bounds.lower)
+        if ended is None and status is Status.OPTIMAL and integer is None:
+            status = self.bounds.verdict or Status.NUMERICAL
+        return ended or status, solver.bounds.lower
+
+    def _observe(self, record: Round, improved: bool) -> Status | None:
+        self.history.append(
+            replace(
+                record,
+                number=len(self.history) + 1,
+                lower_bound=self.bounds.lower,
+                upper_bound=self.bounds.upper,
+            )
+        )
+        stopped = False
+        if self._callback is not None:
+            progress = Progress(self.history[-1], self.bounds.labels.copy(), improved)
+            stopped = bool(self._callback(progress))
+        if verdict := self.bounds.verdict:
+            return verdict
+        if stopped:
+            return Status.STOPPED
+        if len(self.history) == self._options.max_rounds:
+            return Status.MAX_ROUNDS
+        return None
