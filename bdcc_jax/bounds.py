@@ -32,7 +32,8 @@ class Bounds:
         self._graph = graph
         self._gap, self._absolute_gap = gap, absolute_gap
         self.tolerance = TOLERANCE * fsum(np.abs(graph.weights))
-        self._unit = _unit(graph.weights)
+        unit = _unit(graph.weights)
+        self._unit = unit if unit > 8 * self.tolerance else 0.0
         self._lower = graph.negative_sum
         self.labels = np.arange(graph.n)
         self.upper = graph.objective(self.labels)
@@ -68,7 +69,7 @@ class Bounds:
     @property
     def cutoff(self) -> float:
         """A clustering that costs this or more is no improvement worth looking for."""
-        return self.upper - max(self.tolerance / 4, self._unit - self.tolerance)
+        return self.upper - max(self.tolerance / 4, self._unit - 2 * self.tolerance)
 
     @property
     def cut(self) -> FloatArray:

@@ -12,6 +12,8 @@ starves. So the packing starts afresh for the edges that have none, until a pass
 
 from __future__ import annotations
 
+from math import inf
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,15 +29,18 @@ from .separation import Separation
 from .violations import violated_edges
 
 GROWTH = 8
-"""What the bound on settled nodes is multiplied by when too few rows come out."""
+"""What the bound on settled nodes is multiplied by to search further."""
 
-FEW_ROWS = 0.5
-"""Rows for each violated edge that have to come out, or the searches must go further."""
+ENOUGH = 0.5
+"""Rows for each violated edge; with fewer, it is tried whether longer searches help."""
+
+WORTH = 1.5
+"""Longer searches have to find so many times the rows."""
 
 PASSES = 8
 """How often at most the capacities are filled up again in one round."""
 
-THIN_PASS = 1 / 16
+THIN_PASS = 1 / 8
 """A pass that adds less than this share of the round's rows is the last."""
 
 PER_EDGE = 1e-6
@@ -68,6 +73,7 @@ class PackingEngine:
         self._arcs = heads.astype(np.int32), edge_ids.astype(np.int32), tails.astype(np.int32)
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
         self._reach = graph.n + 1 if reach is None else reach
+        self._futile = inf  # violated edges when longer searches last were in vain
 
     def separate(self, x: FloatArray, clock: Clock) -> Separation:
         """Cycle inequalities that x violates: some whenever there are any."""
@@ -75,18 +81,31 @@ class PackingEngine:
         with clock.measure("detection"):
             violated = violated_edges(self._graph, self._cover, x)
         n_violated = int(violated.sum())
+        rows = Rows.empty()
         with clock.measure("subproblems"):
-            rows = Rows.empty()
-            while n_violated > 0:
-                clock.check()
-                rows = self._pack(x, violated)
-                if len(rows) > FEW_ROWS * n_violated or self._reach > self._graph.n:
-                    break
-                self._reach *= GROWTH
+            if n_violated > 0:
+                rows = self._widen(x, violated, clock)
         return Separation(rows, n_violated if len(rows) > 0 else 0, fallbacks=0)
 
-    def _pack(self, x: FloatArray, violated: BoolArray) -> Rows:
-        exact = self._reach > self._graph.n
+    def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
+        """Pack, and let the searches go further while few rows come out and that helps."""
+        n_violated = int(violated.sum())
+        rows = self._pack(x, violated, self._reach)
+        while len(rows) < ENOUGH * n_violated and self._reach <= self._graph.n:
+            clock.check()
+            if len(rows) > 0 and n_violated > self._futile / 2:
+                break
+            wider = self._pack(x, violated, GROWTH * self._reach)
+            if 0 < len(wider) < WORTH * len(rows):
+                # The capacities are what keeps the rows few.
+                self._futile = n_violated
+                break
+            self._reach, rows = GROWTH * self._reach, wider
+            self._futile = inf
+        return rows
+
+    def _pack(self, x: FloatArray, violated: BoolArray, reach: int) -> Rows:
+        exact = reach > self._graph.n
         cover, weights = self._cover, self._graph.weights
         edges, starts = _pack(
             self._starts,
@@ -100,7 +119,7 @@ class PackingEngine:
             violated,
             self._narrow,
             PER_EDGE / 1000 if exact else PER_EDGE,
-            self._reach,
+            reach,
         )
         values = np.full(len(edges), -1.0)
         values[starts[:-1]] = 1.0
