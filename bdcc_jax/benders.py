@@ -17,6 +17,7 @@ from .heuristics import lp_guided
 from .master import Master, MasterFailed
 from .options import Options
 from .result import Round, Status
+from .rows import Rows
 from .subproblems.engine import make_engine
 from .subproblems.separation import Separation
 
@@ -89,9 +90,9 @@ class Benders:
         return self._x
 
     @property
-    def reduced(self) -> FloatArray:
-        """The reduced costs of the LP; see :func:`bdcc_jax.master.reduced_costs`."""
-        return self._master.reduced
+    def proof(self) -> tuple[Rows, FloatArray]:
+        """The rows of the LP and their multipliers, which prove its bound."""
+        return self._master.rows, self._master.multipliers
 
     def _loop(self) -> Status | None:
         while True:
@@ -127,12 +128,15 @@ class Benders:
             for name in self._options.rounding:
                 if name != "local":
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
-                elif converged or clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * clock.elapsed:
+                elif converged or self._may_search():
                     labels = lp_guided(graph, x, bounds.labels, clock=clock)
                 else:
                     continue
                 improved |= bounds.offer(labels)
             return improved
+
+    def _may_search(self) -> bool:
+        return self._clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * self._clock.elapsed
 
     def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
         seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum
 
 import numpy as np
 
@@ -23,15 +22,14 @@ class Fixing:
     cut: BoolArray
 
 
-def by_reduced_cost(reduced: FloatArray, cutoff: float) -> Fixing:
-    """What is the same in every clustering that costs less than ``cutoff``.
+def by_reduced_cost(reduced: FloatArray, slack: float) -> Fixing:
+    """What is the same in every clustering that costs less than a cutoff.
 
-    ``reduced`` are lower bounds on the Lagrangian's coefficients ``r = w + omega^T y`` (see
-    :func:`~bdcc_jax.master.reduced_costs`), so that every clustering costs at least
-    ``L = sum_e min(0, r_e)``. If edge e is cut, it costs at least ``L + max(0, r_e)``; if e is
-    kept, at least ``L + max(0, -r_e)``. Where this reaches the cutoff, the opposite is certain.
+    ``reduced`` are lower bounds on coefficients ``r``, and ``slack`` is the cutoff minus a bound
+    that contains ``sum_e min(0, r_e)`` (see :class:`~bdcc_jax.lagrangian.Lagrangian`). Cutting
+    edge e raises that bound by ``max(0, r_e)``, keeping it by ``max(0, -r_e)``. Where this takes up
+    the slack, the opposite is certain.
     """
-    slack = cutoff - fsum(reduced[reduced < 0])
     return Fixing(kept=reduced >= slack, cut=-reduced >= slack)
 
 

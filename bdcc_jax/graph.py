@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import connected_components
 
 from .arrays import BoolArray, FloatArray, IntArray
+from .components import connected_components
 from .validation import canonical_edges, finite_weights, node_count, node_ids, node_names
 
 if TYPE_CHECKING:  # optional at run time
@@ -284,9 +284,7 @@ class Graph:
 
     def components(self, kept: BoolArray) -> IntArray:
         """Label the nodes by the components of the edges in ``kept``, by first appearance."""
-        u, v = self.edges[kept].T
-        adjacency = sp.coo_array((np.ones(len(u), dtype=bool), (u, v)), shape=(self.n, self.n))
-        return canonical_labels(connected_components(adjacency, directed=False)[1])
+        return connected_components(self.n, self.edges[:, 0], self.edges[:, 1], kept)
 
 
 def canonical_labels(labels: ArrayLike) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import Any
 
 import highspy
@@ -10,10 +9,15 @@ import numpy as np
 
 from .arrays import FloatArray
 from .clock import Clock, TimeLimitReached
+from .lagrangian import Lagrangian
 from .rows import Rows
 
 _STATUS = highspy.HighsModelStatus
 _OUT_OF_TIME = (_STATUS.kTimeLimit, _STATUS.kInterrupt)
+
+
+SMALL = 3000
+"""An LP with fewer rows and columns takes milliseconds, no longer than to start a thread."""
 
 
 class MasterFailed(RuntimeError):
@@ -56,6 +60,11 @@ class Master:
             highs.setOptionValue(option, value)
 
     @property
+    def rows(self) -> Rows:
+        """The rows added so far."""
+        return self._rows
+
+    @property
     def n_rows(self) -> int:
         """Number of rows added so far."""
         return len(self._rows)
@@ -74,7 +83,7 @@ class Master:
         self._highs.addRows(
             k,
             np.full(k, -highspy.kHighsInf),
-            np.zeros(k),
+            rows.upper,
             len(rows.indices),
             rows.starts[:-1].astype(np.int32),
             rows.indices,
@@ -121,16 +130,21 @@ class Master:
     proven_bound: float = -np.inf
     """Lower bound that the last call of ``solve`` proved, finished or not."""
 
-    reduced: FloatArray
-    """The reduced costs of the last LP that ``solve`` finished."""
+    lagrangian: Lagrangian
+    """What the last LP proved, and ``multipliers`` of the rows that prove it."""
+
+    multipliers: FloatArray
 
     def _run(self, clock: Clock) -> Any:
-        """Run HiGHS in a thread, so that Ctrl-C gets through at any moment."""
+        """Run HiGHS in a thread, so that Ctrl-C gets through; a small LP is done before that."""
         highs = self._highs
         clock.check()  # nothing has run yet: what HiGHS reports is of the last problem
         # HiGHS counts the time of an LP from its first run on, that of an ILP anew.
         spent = 0.0 if self._integral else highs.getRunTime()
         highs.setOptionValue("time_limit", clock.remaining + spent)
+        if not self._integral and self.n_rows + len(self._columns) < SMALL:
+            highs.run()
+            return highs.getModelStatus()
         highs.startSolve()
         try:
             while not highs.wait(0.1)[0]:
@@ -150,31 +164,8 @@ class Master:
         solution = self._highs.getSolution()
         if not solution.dual_valid:
             return -np.inf
-        # Rows read omega x <= 0, so HiGHS' duals are at most 0 but for its tolerance.
+        # Rows read omega x <= b, so HiGHS' duals are at most 0 but for its tolerance.
         multipliers = np.maximum(0.0, -np.array(solution.row_dual)) * self._scale
-        self.reduced = reduced_costs(self._weights, self._rows, multipliers)
-        return lagrangian_bound(self.reduced)
-
-
-def reduced_costs(weights: FloatArray, rows: Rows, multipliers: FloatArray) -> FloatArray:
-    """Lower bounds on ``r = w + omega^T y`` that hold in exact arithmetic, for any ``y >= 0``.
-
-    ``r_e`` is a floating-point sum of k_e + 1 terms; it is lowered by the classic error bound
-    ``(k_e + 2) eps`` times the sum of their magnitudes.
-    """
-    m = len(weights)
-    magnitudes = Rows(rows.starts, rows.indices, np.abs(rows.values))
-    terms = np.bincount(rows.indices, minlength=m)
-    error = (terms + 2) * np.finfo(float).eps
-    error *= np.abs(weights) + magnitudes.combine(multipliers, m)
-    return weights + rows.combine(multipliers, m) - error
-
-
-def lagrangian_bound(reduced: FloatArray) -> float:
-    """Lower bound on the objective from the reduced costs of any multipliers.
-
-    Every clustering satisfies ``omega_i x <= 0``, hence::
-
-        w x  >=  w x + sum_i y_i omega_i x  =  r x  >=  sum_e min(0, r_e).
-    """
-    return float(np.nextafter(fsum(reduced[reduced < 0]), -np.inf))
+        self.multipliers = multipliers
+        self.lagrangian = Lagrangian.of(self._weights, self._rows, multipliers)
+        return self.lagrangian.bound

@@ -1,4 +1,4 @@
-"""Rows of the master: sparse inequalities ``sum_e omega_e x_e <= 0``."""
+"""Rows of the master: sparse inequalities ``sum_e omega_e x_e <= b``; b is 0 in Benders rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import FloatArray
+from .arrays import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +23,14 @@ class Rows:
         Edges.
     values : ndarray of float64
         The paper's omega: at most 0 on E+, at least 0 on E-.
+    upper : ndarray of float64, shape (rows,)
+        The right-hand sides b.
     """
 
     starts: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: FloatArray
+    upper: FloatArray
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -35,7 +38,7 @@ class Rows:
     @staticmethod
     def empty() -> Rows:
         """No rows at all."""
-        return Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0))
+        return Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
 
     @staticmethod
     def concatenate(parts: Iterable[Rows]) -> Rows:
@@ -47,6 +50,7 @@ class Rows:
             np.concatenate([np.zeros(1, np.int64), *starts]),
             np.concatenate([part.indices for part in parts]),
             np.concatenate([part.values for part in parts]),
+            np.concatenate([part.upper for part in parts]),
         )
 
     @staticmethod
@@ -54,13 +58,29 @@ class Rows:
         """Cycle inequalities ``x_first <= sum of the others``; the first edge is the one in E-."""
         lengths = np.array([len(cycle) for cycle in cycles], dtype=np.int64)
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        indices = np.concatenate([np.empty(0, np.int64), *cycles]).astype(np.int32)
-        values = np.full(len(indices), -1.0)
+        edges = np.concatenate([np.empty(0, np.int64), *cycles]).astype(np.int32)
+        return Rows.of_cycles(starts, edges)
+
+    @staticmethod
+    def of_cycles(starts: NDArray[np.int64], edges: NDArray[np.int32]) -> Rows:
+        """The same from cycles one after another, the i-th of which begins at ``starts[i]``."""
+        values = np.full(len(edges), -1.0)
         values[starts[:-1]] = 1.0
-        return Rows(starts, indices, values)
+        return Rows(starts, edges, values, np.zeros(len(starts) - 1))
+
+    def take(self, chosen: BoolArray) -> Rows:
+        """Some of the rows."""
+        lengths = np.diff(self.starts)
+        entries = np.repeat(chosen, lengths)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[chosen])])
+        return Rows(starts, self.indices[entries], self.values[entries], self.upper[chosen])
+
+    def violation(self, x: FloatArray) -> FloatArray:
+        """By how much x violates each row."""
+        return self.activity(x) - self.upper
 
     def activity(self, x: FloatArray) -> FloatArray:
-        """``sum_e omega_e x_e`` of every row: positive where x violates it."""
+        """``sum_e omega_e x_e`` of every row."""
         terms = self.values * x[self.indices]
         return np.bincount(self.row_of_entry(), terms, len(self)).astype(np.float64)
 

@@ -11,17 +11,19 @@ from dataclasses import replace
 from math import inf
 
 import jax
+import numpy as np
 
 from . import fixing
 from .arrays import FloatArray, IntArray
 from .benders import Benders
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
+from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
 from .master import MasterFailed
 from .options import Integer, Options
-from .pieces import Pieces
+from .parts import Parts, fractional_spots, pieces
 from .presolve import Removed, presolve
 from .result import Progress, Round, Status
 
@@ -34,6 +36,9 @@ SMALLER = 0.8
 GUESS_SIZE, GUESS_SECONDS = 0.5, 1.0
 """Fix-and-solve is tried where it leaves at most this share of the edges; it may take as long as
 the solve so far, and at least so many seconds."""
+
+SPOT_SIZE = 0.5
+"""Spots with more than this share of the edges are not worth solving by themselves."""
 
 ROUNDING_ERROR = 1e-3
 """In units of the tolerance: more than the sums of a reduction can be off."""
@@ -123,10 +128,14 @@ class Solver:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
         if self._options.heuristics:
             self._guess(benders.x)
+        spots = fractional_spots(self._graph, *benders.proof, benders.x)
+        if spots.largest <= SPOT_SIZE * self._graph.m:
+            self._sharpen(spots)
         if verdict := self.bounds.verdict:
             return verdict
         cutoff = self.bounds.cutoff
-        left = fixing.apply(self._graph, fixing.by_reduced_cost(benders.reduced, cutoff))
+        certain = np.where(spots.outside, spots.reduced, 0.0)
+        left = fixing.apply(self._graph, fixing.by_reduced_cost(certain, cutoff - spots.bound))
         if left is None:
             # No clustering costs less than the best one.
             self.bounds.raise_lower(cutoff)
@@ -137,21 +146,57 @@ class Solver:
             constant = left.constant + rest.constant
             lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
             return self._solve_instead(rest.graph, constant, lift, ceiling=cutoff)[0]
-        pieces = Pieces(self._graph, benders.reduced)
-        return self._solve_pieces(pieces) if len(pieces) > 1 else None
+        independent = pieces(self._graph, *benders.proof)
+        return self._solve_pieces(independent) if len(independent) > 1 else None
 
-    def _solve_pieces(self, pieces: Pieces) -> Status:
-        for i in pieces.open(self.bounds.labels, self.bounds.tolerance):
+    def _sharpen(self, spots: Parts) -> None:
+        """Add to the bound what the LP misses in each spot."""
+        for i in spots.smallest_first():
+            instance = spots.instance(i)
+            if instance.n <= MOST_NODES:
+                spots.raise_bound(i, instance.objective(best_of_all(instance)))
+                continue
+            solver = self._solver(instance, replace(self._options, presolve=True))
+            status = solver.run()
+            spots.raise_bound(i, solver.bounds.lower)
+            self.bounds.raise_lower(spots.bound)
+            if status is Status.INTERRUPTED:
+                raise KeyboardInterrupt
+            if self.bounds.verdict or status is Status.TIME_LIMIT:
+                break
+        self.bounds.raise_lower(spots.bound)
+
+    def _solve_pieces(self, independent: Parts) -> Status:
+        enough = self.bounds.tolerance / len(independent)
+        for i in independent.smallest_first():
+            if independent.gap(i, self.bounds.labels) <= enough:
+                continue
             status, bound = self._solve_instead(
-                pieces.graph(i),
-                pieces.bound_of_others(i),
-                pieces.lift(i, self.bounds.labels),
+                independent.instance(i),
+                independent.rest_of_bound(i),
+                independent.lift(i, self.bounds.labels),
                 integer="whole",
             )
             if status not in (Status.OPTIMAL, Status.GAP):
                 return status
-            pieces.raise_bound(i, bound)
+            independent.raise_bound(i, bound)
         return self.bounds.verdict or Status.NUMERICAL
+
+    def _solver(
+        self,
+        graph: Graph,
+        options: Options,
+        clock: Clock | None = None,
+        callback: Callback | None = None,
+    ) -> Solver:
+        return Solver(
+            graph,
+            replace(options, max_rounds=None),
+            seed=self._seed,
+            clock=self._clock if clock is None else clock,
+            device=self._device,
+            callback=callback,
+        )
 
     def _guess(self, x: FloatArray) -> None:
         """Fix and solve: believe the LP where it is integral, and solve the rest exactly."""
@@ -160,12 +205,10 @@ class Solver:
             return
         with self._clock.measure("rounding"):
             seconds = max(GUESS_SECONDS, self._clock.elapsed)
-            solver = Solver(
+            solver = self._solver(
                 left.graph,
-                replace(self._options, presolve=True, heuristics=False, max_rounds=None),
-                seed=self._seed,
-                clock=Clock(min(seconds, self._clock.remaining)),
-                device=self._device,
+                replace(self._options, presolve=True, heuristics=False),
+                Clock(min(seconds, self._clock.remaining)),
             )
             status = solver.run()
             self.bounds.offer(left.lift(solver.bounds.labels))
@@ -195,6 +238,12 @@ class Solver:
             self.bounds.raise_lower(min(ceiling, constant + bound - error))
             return improved
 
+        if graph.n <= MOST_NODES:
+            labels = best_of_all(graph)
+            objective = graph.objective(labels)
+            take(labels, objective)
+            return Status.OPTIMAL if integer else self._settled(Status.OPTIMAL), objective
+
         def relay(progress: Progress) -> bool:
             nonlocal ended
             record = progress.round
@@ -209,22 +258,20 @@ class Solver:
             self._options,
             presolve=False,
             absolute_gap=allowance,
-            max_rounds=None,
             integer=integer or self._options.integer,
         )
-        solver = Solver(
-            graph,
-            options,
-            seed=self._seed,
-            clock=self._clock,
-            device=self._device,
-            callback=relay,
-        )
+        solver = self._solver(graph, options, callback=relay)
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower)
-        if ended is None and status is Status.OPTIMAL and integer is None:
-            status = self.bounds.verdict or Status.NUMERICAL
+        if integer is None:
+            status = self._settled(status)
         return ended or status, solver.bounds.lower
+
+    def _settled(self, status: Status) -> Status:
+        """Why this instance ended when the one solved in its place did."""
+        if status is Status.OPTIMAL:
+            return self.bounds.verdict or Status.NUMERICAL
+        return status
 
     def _observe(self, record: Round, improved: bool) -> Status | None:
         self.history.append(

@@ -8,7 +8,8 @@ from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve
 from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.master import Master, MasterFailed, lagrangian_bound
+from bdcc_jax.lagrangian import Lagrangian
+from bdcc_jax.master import Master, MasterFailed
 from bdcc_jax.rows import Rows
 
 CYCLE = Rows.from_cycles([np.array([0, 1, 2])])  # x_0 <= x_1 + x_2
@@ -46,7 +47,7 @@ def test_the_lp_bound_holds_for_any_multipliers(seed):
         for position, e in enumerate(cycle):
             exact[e] += Fraction(y) if position == 0 else -Fraction(y)
     truth = sum(r for r in exact if r < 0)
-    bound = lagrangian_bound(weights, rows, multipliers)
+    bound = Lagrangian.of(weights, rows, multipliers).bound
     assert Fraction(bound) <= truth
     assert bound == pytest.approx(float(truth), rel=1e-12)
 
@@ -59,7 +60,7 @@ def test_bound_is_valid_for_clusterings():
         [np.array([edge[u, v], edge[v, w], edge[u, w]]) for u, v, w in combinations(range(7), 3)]
     )
     for _ in range(20):
-        bound = lagrangian_bound(graph.weights, triangles, rng.random(len(triangles)))
+        bound = Lagrangian.of(graph.weights, triangles, rng.random(len(triangles))).bound
         assert bound <= brute_force(graph)
 
 

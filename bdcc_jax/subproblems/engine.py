@@ -71,7 +71,7 @@ class FlowEngine:
     def _rows(self, ball: Ball, flow: Flow, x: FloatArray, *, first: bool) -> Rows:
         paths = decompose(ball, flow)
         rows = cycle_rows(ball, paths, x) if self._kind == "split" else aggregated_row(ball, paths)
-        if len(rows) > 0 and rows.activity(x).max() > VIOLATION:
+        if len(rows) > 0 and rows.violation(x).max() > VIOLATION:
             return rows
         # A row that x hardly violates would not move the master: the loop could go on for ever.
         return shortest_cycles(ball) if first else Rows.empty()

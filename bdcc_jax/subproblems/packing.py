@@ -121,9 +121,7 @@ class PackingEngine:
             PER_EDGE / 1000 if exact else PER_EDGE,
             reach,
         )
-        values = np.full(len(edges), -1.0)
-        values[starts[:-1]] = 1.0
-        return Rows(starts, edges, values)
+        return Rows.of_cycles(starts, edges)
 
 
 @compiled

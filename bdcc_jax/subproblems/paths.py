@@ -123,7 +123,7 @@ def aggregated_row(ball: Ball, paths: Paths) -> Rows:
     used, sent = np.flatnonzero(omega_positive), np.flatnonzero(omega_negative)
     indices = np.concatenate([ball.target_edges[sent], ball.edges[used]]).astype(np.int32)
     values = np.concatenate([omega_negative[sent], omega_positive[used]])
-    return Rows(np.array([0, len(indices)], dtype=np.int64), indices, values)
+    return Rows(np.array([0, len(indices)], dtype=np.int64), indices, values, np.zeros(1))
 
 
 def shortest_cycles(ball: Ball) -> Rows:

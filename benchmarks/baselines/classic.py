@@ -227,6 +227,4 @@ class _Separator:
         owner_of_entry = np.concatenate(owner)
         order = np.argsort(owner_of_entry, kind="stable")
         starts = np.searchsorted(owner_of_entry[order], np.arange(len(edges) + 1))
-        values = np.full(len(order), -1.0)
-        values[starts[:-1]] = 1.0
-        return Rows(starts, np.concatenate(path)[order].astype(np.int32), values)
+        return Rows.of_cycles(starts, np.concatenate(path)[order].astype(np.int32))

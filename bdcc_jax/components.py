@@ -1,0 +1,38 @@
+"""Connected components by union-find: SciPy's need a matrix built first, which costs more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .arrays import BoolArray, IntArray
+from .compiled import compiled
+
+
+@compiled
+def connected_components(n: int, u: IntArray, v: IntArray, kept: BoolArray) -> IntArray:
+    """Label n nodes by the components of the edges (u, v) in ``kept``, by first appearance."""
+    parent = np.arange(n)
+    for e in range(len(u)):
+        if kept[e]:
+            a, b = _find(parent, u[e]), _find(parent, v[e])
+            # The smaller node leads: a leader comes before all others of its component.
+            parent[max(a, b)] = min(a, b)
+    count = 0
+    labels = np.empty(n, np.int64)
+    for node in range(n):
+        leader = _find(parent, node)
+        if leader == node:
+            labels[node] = count
+            count += 1
+        else:
+            labels[node] = labels[leader]
+    return labels
+
+
+@compiled
+def _find(parent: IntArray, node: int) -> int:
+    """The leader of a node's component, halving the path to it."""
+    while parent[node] != node:
+        parent[node] = parent[parent[node]]
+        node = parent[node]
+    return node
