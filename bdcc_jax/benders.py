@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import jax
 import numpy as np
@@ -19,10 +20,14 @@ from .options import Options
 from .result import Round, Status
 from .rows import Rows
 from .subproblems.engine import make_engine
+from .subproblems.odd_wheels import violated_wheels
 from .subproblems.separation import Separation
 
 Observer = Callable[[Round, bool], Status | None]
 """Sees a round and whether it improved the best clustering; a status stops the run."""
+
+PROGRESS = 0.01
+"""Odd wheels have to close this share of the gap, or there will be no more of them."""
 
 ROUNDING_SHARE = 0.2
 """Local search may take this share of the time until the LP has converged."""
@@ -71,11 +76,12 @@ class Benders:
         with clock.measure("master"):
             allowance = max(options.absolute_gap, bounds.tolerance / 2)
             self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
+        self._tightened = -inf  # the lower bound when the last odd wheels were added
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
 
     def relax(self) -> Status | None:
-        """Solve the LP over all cycle inequalities; None if that does not settle the instance."""
+        """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
         return self._loop()
 
     def integrate(self) -> Status:
@@ -99,12 +105,25 @@ class Benders:
             spent = dict(self._clock.spent)
             x = self._x = self._solve_master()
             separation = self._engine.separate(x, self._clock)
+            if separation.violated_roots == 0:
+                separation = self._tighten(x)
             converged = separation.violated_roots == 0
             improved = self._round(x, converged)
             self._master.add(separation.rows)
             status = self._observe(self._describe(separation, spent), improved)
             if status or converged:
                 return status
+
+    def _tighten(self, x: FloatArray) -> Separation:
+        """Odd wheels, once all cycle inequalities hold and as long as that pays."""
+        lower, upper = self._bounds.lower, self._bounds.upper
+        pays = lower - self._tightened >= PROGRESS * (upper - lower)
+        if self._master.integral or not self._options.odd_wheels or not pays:
+            return Separation(Rows.empty(), 0, 0)
+        self._tightened = lower
+        with self._clock.measure("subproblems"):
+            rows = violated_wheels(self._graph, x)
+        return Separation(rows, len(rows), 0)
 
     def _solve_master(self) -> FloatArray:
         bounds, master = self._bounds, self._master

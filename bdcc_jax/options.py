@@ -80,6 +80,8 @@ class Options:
         Where upper bounds come from besides the threshold of Sec. 4.1: greedy contraction guided
         by the LP with Kernighan-Lin and fusion (as often as a fifth of the time allows), the
         minimum cuts of Eq. (ezProcR), those of Algorithm 2.
+    odd_wheels : bool
+        Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP.
     presolve : bool
         Reduce the instance first, by rules that keep an optimum.
     heuristics : bool
@@ -111,6 +113,7 @@ class Options:
     cover: CoverMethod = "greedy"
     cover_time_limit: float = 10.0
     rounding: tuple[Rounding, ...] = ("local",)
+    odd_wheels: bool = True
     presolve: bool = True
     heuristics: bool = True
     integer: Integer = "pieces"
@@ -124,7 +127,7 @@ class Options:
         _check_choice("direction", self.direction, get_args(Direction))
         _check_choice("cover", self.cover, get_args(CoverMethod))
         _check_choice("integer", self.integer, get_args(Integer))
-        for name in ("presolve", "heuristics"):
+        for name in ("odd_wheels", "presolve", "heuristics"):
             _check_choice(name, getattr(self, name), (True, False))
         if self.engine == "packing" and (self.tau is not None or self.rows == "aggregated"):
             raise ValueError(
@@ -159,6 +162,7 @@ class Options:
             "ball_size": None,
             "cover": "exact",
             "rounding": ("serial",),
+            "odd_wheels": False,
             "presolve": False,
             "heuristics": False,
             "integer": "whole",
