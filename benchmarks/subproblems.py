@@ -82,7 +82,7 @@ def report(name: str, items: list[Subproblem], tolerance: float, mpax: int) -> N
     spent += np.add.reduceat(charge * base.supply, problems.nodes[:-1])
     for variant in (
         *(magnanti_wong_by_price(problems, value, spent, cost, charge, t) for t in (0.5, 0.99)),
-        *(magnanti_wong(problems, value, cost, charge, t) for t in (0.5, 0.99)),
+        *(magnanti_wong(problems, value, spent, cost, charge, t) for t in (0.5, 0.99)),
     ):
         _, wong_seconds, answer = timed(lambda v=variant: solve_flows(v, looser))
         wong.append(f"{wong_seconds / seconds:.1f} ({answer.converged.mean():.1%})")

@@ -152,12 +152,11 @@ class Batch:
         split = [np.split(p, [m]) for p, m in zip(penalties, self._counts[:, 1], strict=True)]
         cost = self._on_edges(np.concatenate([on_edges for on_edges, _ in split]))
         charge = self._on_nodes(np.concatenate([on_targets for _, on_targets in split]))
-        if activity == "row":
-            return magnanti_wong(self.problems, -solution.objective, cost, charge, tau)
         starts = self.problems.edges[:-1], self.problems.nodes[:-1]
         spent = np.add.reduceat(cost * np.abs(solution.flow), starts[0])
         spent += np.add.reduceat(charge * solution.supply, starts[1])
-        return magnanti_wong_by_price(self.problems, -solution.objective, spent, cost, charge, tau)
+        variant = magnanti_wong if activity == "row" else magnanti_wong_by_price
+        return variant(self.problems, -solution.objective, spent, cost, charge, tau)
 
     def flows(self, solution: Solution) -> list[Flow | None]:
         """The flow of every ball; None where the solver has not converged."""

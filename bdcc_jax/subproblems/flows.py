@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ from .flow_batch import Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
 from .pdhg import Point
 from .pdlp import State, advance, compact, prepare, promote
+from .reduction import Reduction, reduce_flows
 
 BLOCK_ENTRIES = {True: 2**20, False: 2**28}
 """Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""
@@ -90,6 +92,20 @@ def solve_flows(
     (True, -1.5)
     """
     device = device or jax.local_devices()[0]
+    if options.presolve and start is None and problems.roots is None:
+        reduction = reduce_flows(problems)
+        return _expand(reduction, _solve(reduction.problems, options, None, device, check))
+    return _solve(problems, options, start, device, check)
+
+
+def _solve(
+    problems: FlowProblems,
+    options: PDLPOptions,
+    start: Solution | None,
+    device: jax.Device,
+    check: Callable[[], None] | None,
+) -> Solution:
+    """Solve the problems as they are."""
     active = problems.activity is not None
     with jax.enable_x64(True):
         groups = layouts(problems, BLOCK_ENTRIES[device.platform == "cpu"])
@@ -129,6 +145,29 @@ def solve_flows(
                 elif unconverged and single and limits["float32"] < limits["float64"]:
                     running.append((number, *promote(placed[number][0], state, size, active)))
         return _collect(problems, groups, jax.device_get(finished))
+
+
+def _expand(reduction: Reduction, left: Solution) -> Solution:
+    """The solution of the original problems, given that of what is left of them."""
+    count, members = len(reduction.value), reduction.members
+
+    def spread(values: NDArray[Any], otherwise: float) -> NDArray[Any]:
+        every = np.full(count, otherwise, values.dtype)
+        every[members] = values
+        return every
+
+    flow, supply = reduction.restore(left.flow, left.supply)
+    return Solution(
+        flow=flow,
+        supply=supply,
+        potential=np.zeros(len(supply)),
+        multiplier=spread(left.multiplier, 0.0),
+        objective=spread(left.objective, 0.0) - reduction.value,
+        bound=spread(left.bound, 0.0) - reduction.value,
+        weight=spread(left.weight, 0.0),
+        iterations=spread(left.iterations, 0),
+        converged=spread(left.converged, True),
+    )
 
 
 def _fill(padded: Padded) -> Padded:
