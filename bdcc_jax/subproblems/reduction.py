@@ -180,6 +180,29 @@ def _fewer(net: _Network, node: int, edges: int) -> bool:
 
 
 @compiled
+def _merge(net: _Network, u: int, mark: IntArray, log: list[int], beside: FloatArray) -> None:
+    """Count parallel edges of a node as one; marks are half-edges seen before, if still true."""
+    h = net.first[u]
+    while h >= 0:
+        e, other, following, twin = h >> 1, net.at[h ^ 1], net.after[h], mark[net.at[h ^ 1]]
+        if (
+            twin >= 0
+            and twin != h
+            and net.at[twin] == u
+            and net.at[twin ^ 1] == other
+            and net.price[0, twin >> 1] == net.price[0, e]
+            and net.price[1, twin >> 1] == net.price[1, e]
+        ):
+            log.extend((h, twin, _MERGED))
+            beside[e] = net.width[twin >> 1]
+            net.width[twin >> 1] += net.width[e]
+            _remove(net, e)
+        else:
+            mark[other] = h
+        h = following
+
+
+@compiled
 def _join(net: _Network, via: int, log: list[int]) -> None:
     """Move all edges from the near end of a half-edge to the far one."""
     u, v = net.at[via], net.at[via ^ 1]
@@ -224,31 +247,15 @@ def _shrink(
     """Apply the rules to every node between the root and `end`; whether one applied."""
     at_root, at_terminal, changed = _total(net, root), _total(net, terminal), False
     for u in range(root + 1, end):
+        _merge(net, u, mark, log, beside)
         degree, total, widest, last, h = 0, 0.0, -1, -1, net.first[u]
         while h >= 0:
-            e, other, following = h >> 1, net.at[h ^ 1], net.after[h]
-            twin, mark[other] = mark[other], h
-            if (
-                twin >= 0
-                and twin != h
-                and net.at[twin] == u
-                and net.at[twin ^ 1] == other
-                and net.price[0, twin >> 1] == net.price[0, e]
-                and net.price[1, twin >> 1] == net.price[1, e]
-            ):
-                log.extend((twin, h, _MERGED))
-                beside[twin >> 1] = net.width[e]
-                total -= net.width[twin >> 1]
-                net.width[e] += net.width[twin >> 1]
-                _remove(net, twin >> 1)
-                degree -= 1
-                if widest == twin:
-                    widest = h
-            free = net.price[0, e] == 0.0 and net.price[1, e] == 0.0
+            e = h >> 1
             degree, total = degree + 1, total + net.width[e]
+            free = net.price[0, e] == 0.0 and net.price[1, e] == 0.0
             if free and (widest < 0 or net.width[e] > net.width[widest >> 1]):
                 widest = h
-            last, h = h, following
+            last, h = h, net.after[h]
         if degree == 1 or (degree == 2 and net.at[net.first[u] ^ 1] == net.at[last ^ 1]):
             while net.first[u] >= 0:
                 _remove(net, net.first[u] >> 1)
@@ -279,7 +286,7 @@ def _shrink(
 
 @compiled
 def _distances(net: _Network, source: int, price: FloatArray, distance: FloatArray) -> None:
-    """Shortest distances from the source, by label correction; all are infinite before."""
+    """Shortest distances from the source, by label correction; they are infinite before."""
     queue, i = [source], 0
     distance[source] = 0.0
     while i < len(queue):
@@ -306,6 +313,21 @@ def _prune(net: _Network, root: int, end: int, price: FloatArray, earned: float,
 
 
 @compiled
+def _fill(net: _Network, root: int, terminal: int, earned: float, flow: FloatArray) -> float:
+    """Fill the edges from T to S that pay, and remove them; what this earns."""
+    value, h = 0.0, net.first[terminal]
+    while h >= 0:
+        e, following = h >> 1, net.after[h]
+        if net.at[h ^ 1] == root:
+            if net.price[0, e] < earned:
+                flow[e] = net.width[e] * (1.0 - 2.0 * (h & 1))
+                value += (earned - net.price[0, e]) * net.width[e]
+            _remove(net, e)
+        h = following
+    return value
+
+
+@compiled
 def _reduce(
     net: _Network,
     nodes: IntArray,
@@ -317,23 +339,22 @@ def _reduce(
     """Shrink every problem: what it earns, flows on edges from T to S, and how to go back."""
     value, edges = np.zeros(len(nodes) - 1), len(net.width)
     flow, beside, mark = np.zeros(edges + 1), np.zeros(edges), np.full(len(net.first), -1)
-    near, far = np.full(len(net.first), np.inf), np.full(len(net.first), np.inf)
+    near, far = np.zeros(len(net.first)), np.zeros(len(net.first))
     log = [0 for _ in range(0)]
     for b in range(len(nodes) - 1):
         root, end, terminal = nodes[b], nodes[b + 1], nodes[-1] + b
-        if np.isfinite(most_earned[b]):
-            _distances(net, root, price, near)
-            _distances(net, terminal, price, far)
-            _prune(net, root, end, price, most_earned[b], near, far)
-        while _shrink(net, root, end, terminal, mark, log, beside):
-            h = net.first[terminal]
-            while h >= 0 and not with_activity:
-                e, following = h >> 1, net.after[h]
-                if net.at[h ^ 1] == root:
-                    flow[e] = net.width[e] * (1.0 - 2.0 * (h & 1))
-                    value[b] += (earned[b] - net.price[0, e]) * net.width[e]
-                    _remove(net, e)
-                h = following
+        filled = -1.0
+        while value[b] > filled:  # what is left may have fallen apart
+            filled = value[b]
+            if np.isfinite(most_earned[b]):
+                near[root:end], far[root:end] = np.inf, np.inf
+                near[terminal], far[terminal] = np.inf, np.inf
+                _distances(net, root, price, near)
+                _distances(net, terminal, price, far)
+                _prune(net, root, end, price, most_earned[b], near, far)
+            while _shrink(net, root, end, terminal, mark, log, beside):
+                if not with_activity:
+                    value[b] += _fill(net, root, terminal, earned[b], flow)
     return value, flow, np.array(log), beside
 
 
