@@ -29,15 +29,12 @@ class PDLPOptions:
     activity : {'price', 'row'}
         How a Magnanti-Wong problem keeps the share tau of the violation: by the price at which its
         objective enters the original one, or, as in the paper, by a row, which is slower.
-    presolve : bool
-        Reduce every problem on the host before it is solved; its optimum stays the same.
     """
 
     tolerance: float = 1e-3
     iteration_limit: int = 1000
     single_iterations: int = 128
     activity: ActivityKind = "price"
-    presolve: bool = True
 
     def __post_init__(self) -> None:
         _check_choice("activity", self.activity, get_args(ActivityKind))

@@ -64,8 +64,8 @@ def matrices(problems, b):
     return a[1:], nodes, edges
 
 
-def optimum(problems, b):
-    """The optimal value, by HiGHS on the split form f = f+ - f-."""
+def optimum(problems, b, flow=False):
+    """The optimal value, by HiGHS on the split form f = f+ - f-; with the flow and the supplies."""
     a, nodes, edges = matrices(problems, b)
     cost, reward = problems.cost[edges], problems.reward[nodes][1:]
     capacity, supply = problems.capacity[edges], problems.supply[nodes][1:]
@@ -85,6 +85,9 @@ def optimum(problems, b):
         **options,
     )
     assert result.status == 0
+    if flow:
+        there, back, supplies = np.split(result.x, [a.shape[1], 2 * a.shape[1]])
+        return result.fun, there - back, np.concatenate([[0.0], supplies])
     return result.fun
 
 

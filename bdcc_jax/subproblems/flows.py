@@ -92,20 +92,6 @@ def solve_flows(
     (True, -1.5)
     """
     device = device or jax.local_devices()[0]
-    if options.presolve and start is None and problems.roots is None:
-        reduction = reduce_flows(problems)
-        return _expand(reduction, _solve(reduction.problems, options, None, device, check))
-    return _solve(problems, options, start, device, check)
-
-
-def _solve(
-    problems: FlowProblems,
-    options: PDLPOptions,
-    start: Solution | None,
-    device: jax.Device,
-    check: Callable[[], None] | None,
-) -> Solution:
-    """Solve the problems as they are."""
     active = problems.activity is not None
     with jax.enable_x64(True):
         groups = layouts(problems, BLOCK_ENTRIES[device.platform == "cpu"])
@@ -147,8 +133,14 @@ def _solve(
         return _collect(problems, groups, jax.device_get(finished))
 
 
-def _expand(reduction: Reduction, left: Solution) -> Solution:
-    """The solution of the original problems, given that of what is left of them."""
+def solve_reduced(problems: FlowProblems, options: PDLPOptions = DEFAULT_OPTIONS) -> Solution:
+    """Reduce all problems, and solve what is left."""
+    reduction = reduce_flows(problems)
+    return expand(reduction, solve_flows(reduction.problems, options))
+
+
+def expand(reduction: Reduction, left: Solution) -> Solution:
+    """The solution of problems, given that of what is left of them; potentials are left out."""
     count, members = len(reduction.value), reduction.members
 
     def spread(values: NDArray[Any], otherwise: float) -> NDArray[Any]:
