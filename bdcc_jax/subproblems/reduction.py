@@ -98,9 +98,7 @@ def reduce_flows(problems: FlowProblems) -> Reduction:
     if activity is not None:
         total = price[0] + activity.largest[owner] * price[1]
         most_earned = activity.largest * earned[1]
-    steps = _reduce(
-        network, problems.nodes, earned[0], total, most_earned, activity is not None
-    )
+    steps = _reduce(network, problems.nodes, earned[0], total, most_earned, activity is not None)
     return _what_is_left(problems, network, earned, *steps)
 
 
@@ -301,7 +299,15 @@ def _distances(net: _Network, source: int, price: FloatArray, distance: FloatArr
 
 
 @compiled
-def _prune(net: _Network, root: int, end: int, price: FloatArray, earned: float, near: FloatArray, far: FloatArray) -> None:
+def _prune(
+    net: _Network,
+    root: int,
+    end: int,
+    price: FloatArray,
+    earned: float,
+    near: FloatArray,
+    far: FloatArray,
+) -> None:
     """Remove the edges that lie on no path that pays, given the distances from S and from T."""
     for u in range(root, end):
         h = net.first[u]
@@ -433,7 +439,13 @@ def _what_is_left(
     width = np.concatenate([net.width[edge[inner]], net.width[edge[extra]]])
     price = np.concatenate([net.price[:, edge[inner]], np.zeros((2, len(extra)))], 1)
     order = np.argsort(edge_owner, kind="stable")
-    tail, head, name, width, price = tail[order], head[order], name[order], width[order], price[:, order]
+    tail, head, name, width, price = (
+        tail[order],
+        head[order],
+        name[order],
+        width[order],
+        price[:, order],
+    )
 
     supplies = np.full(len(node), len(net.width))
     signs, amount, reward = np.zeros(len(node)), np.zeros(len(node)), np.zeros((2, len(node)))
@@ -443,9 +455,7 @@ def _what_is_left(
     reward[:, position] = earned[:, terminal[supply]] - net.price[:, chosen]
     activity = problems.activity
     if activity is not None:
-        activity = Activity(
-            price[1], reward[1], activity.level[members], activity.largest[members]
-        )
+        activity = Activity(price[1], reward[1], activity.level[members], activity.largest[members])
     left = FlowProblems(
         nodes=starts,
         edges=np.searchsorted(edge_owner[order], np.append(members, count)),
