@@ -1,5 +1,7 @@
 """Reduced flow LPs have the optimum of the original ones, and their flows lead back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_pdlp import check, complete, join, matrices, optimum, path, planar, star
@@ -69,6 +71,12 @@ def test_optimal_flows_lead_back_to_optimal_flows(seed, free):
 @pytest.mark.parametrize("tau", [0.01, 0.5, 0.9])
 def test_magnanti_wong_problems_too(row, tau):
     lead_back(variant(batch(9, free=False), row, tau))
+
+
+def test_without_a_bound_on_the_multiplier_nothing_is_pruned():
+    problems = variant(batch(9, free=False), True, 0.5)
+    largest = np.full(len(problems), np.inf)
+    lead_back(replace(problems, activity=replace(problems.activity, largest=largest)))
 
 
 def test_the_solver_agrees_with_highs():

@@ -115,7 +115,7 @@ def magnanti_wong(
         raise ValueError(f"tau is {tau}, but must lie strictly between 0 and 1")
     value = np.asarray(value, float)
     # The least price of a flow is convex in its value, and it is at most `spent` at `value`.
-    largest = spent / np.maximum((1.0 - tau) * value, 1e-300)
+    largest = spent / np.maximum((1.0 - tau) * value, 1e-100)
     activity = Activity(problems.cost, problems.reward, tau * value, MULTIPLIER_SLACK * largest)
     return replace(problems, cost=cost, reward=-np.asarray(charge, float), activity=activity)
 

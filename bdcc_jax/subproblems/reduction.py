@@ -96,8 +96,9 @@ def reduce_flows(problems: FlowProblems) -> Reduction:
     # With a row, no path is worth more than it is at the largest multiplier.
     total, most_earned = price[0], earned[0]
     if activity is not None:
-        total = price[0] + activity.largest[owner] * price[1]
-        most_earned = activity.largest * earned[1]
+        with np.errstate(invalid="ignore"):  # an infinite multiplier: nothing is pruned
+            total = price[0] + activity.largest[owner] * price[1]
+            most_earned = activity.largest * earned[1]
     steps = _reduce(network, problems.nodes, earned[0], total, most_earned, activity is not None)
     return _what_is_left(problems, network, earned, *steps)
 
@@ -416,6 +417,7 @@ def _what_is_left(
     own &= outer[supply] != problems.nodes[terminal[supply]]
     between = n + np.arange(np.sum(~own))
     members = np.unique(owner[supply])
+    inner &= np.isin(owner, members)
     at = outer[supply]
     at[~own] = between
 
@@ -430,22 +432,15 @@ def _what_is_left(
     number = np.zeros(n + len(between), np.int64)
     number[node] = np.arange(len(node))
 
-    # Edges: those between nodes, and those from the nodes in between.
+    # Edges: those between nodes, and those from the nodes in between, problem by problem.
     extra = supply[~own]
-    tail = np.concatenate([u[inner], between])
-    head = np.concatenate([v[inner], outer[extra]])
     edge_owner = np.concatenate([owner[inner], owner[extra]])
-    name = np.concatenate([edge[inner], np.full(len(extra), len(net.width))])
-    width = np.concatenate([net.width[edge[inner]], net.width[edge[extra]]])
-    price = np.concatenate([net.price[:, edge[inner]], np.zeros((2, len(extra)))], 1)
     order = np.argsort(edge_owner, kind="stable")
-    tail, head, name, width, price = (
-        tail[order],
-        head[order],
-        name[order],
-        width[order],
-        price[:, order],
-    )
+    tail = np.concatenate([u[inner], between])[order]
+    head = np.concatenate([v[inner], outer[extra]])[order]
+    name = np.concatenate([edge[inner], np.full(len(extra), len(net.width))])[order]
+    width = np.concatenate([net.width[edge[inner]], net.width[edge[extra]]])[order]
+    price = np.concatenate([net.price[:, edge[inner]], np.zeros((2, len(extra)))], 1)[:, order]
 
     supplies = np.full(len(node), len(net.width))
     signs, amount, reward = np.zeros(len(node)), np.zeros(len(node)), np.zeros((2, len(node)))
