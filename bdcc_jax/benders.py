@@ -109,7 +109,9 @@ class Benders:
                 separation = self._tighten(x)
             converged = separation.violated_roots == 0
             improved = self._round(x, converged)
-            self._master.add(separation.rows)
+            if not converged:
+                self._master.drop_slack_rows(x)
+                self._master.add(separation.rows)
             status = self._observe(self._describe(separation, spent), improved)
             if status or converged:
                 return status

@@ -20,6 +20,17 @@ SMALL = 3000
 """An LP with fewer rows and columns takes milliseconds, no longer than to start a thread."""
 
 
+MANY_NEW_ROWS = 0.1
+"""Share of the rows; with fewer, the simplex method starts too close to the end to be beaten."""
+
+SLACK_FOR = 2
+"""Rows that were slack in so many LPs in a row may be dropped."""
+
+RISE = 1e-4
+"""Rows are dropped only if the bound has risen by this share since it was last done: a row that
+returns has paid for it, and the loop ends."""
+
+
 class MasterFailed(RuntimeError):
     """HiGHS gave up on the master, twice."""
 
@@ -42,6 +53,10 @@ class Master:
         # HiGHS' tolerances are absolute: bring the mean |w| to about 1. A power of two is exact.
         self._scale = 2.0 ** np.floor(np.log2(np.abs(weights).mean()))
         self._rows = Rows.empty()
+        self._age = np.zeros(0, dtype=np.int64)  # for how many LPs a row has been slack
+        self._kept_at = -np.inf  # the bound when rows were last dropped
+        self._new_rows = 0
+        self._prefers_interior = False
         self._integral = False
         self._highs = highs = highspy.Highs()
         highs.silent()
@@ -80,6 +95,8 @@ class Master:
         if k == 0:
             return
         self._rows = Rows.concatenate([self._rows, rows])
+        self._age = np.concatenate([self._age, np.zeros(k, dtype=np.int64)])
+        self._new_rows += k
         self._highs.addRows(
             k,
             np.full(k, -highspy.kHighsInf),
@@ -89,6 +106,19 @@ class Master:
             rows.indices,
             rows.values,
         )
+
+    def drop_slack_rows(self, x: FloatArray) -> None:
+        """Forget rows that have not mattered for a while, x being the solution of the LP."""
+        self._age = np.where(self._rows.violation(x) < -1e-6, self._age + 1, 0)
+        old = self._age >= SLACK_FOR
+        if self.proven_bound <= self._kept_at + RISE * abs(self.proven_bound):
+            return
+        if old.mean() < 0.2:
+            return
+        self._kept_at = self.proven_bound
+        positions = np.flatnonzero(old).astype(np.int32)
+        self._highs.deleteRows(len(positions), positions)
+        self._rows, self._age = self._rows.take(~old), self._age[~old]
 
     def enforce_integrality(self) -> None:
         """From here on ``solve`` returns integral solutions."""
@@ -136,6 +166,26 @@ class Master:
     multipliers: FloatArray
 
     def _run(self, clock: Clock) -> Any:
+        """Solve the ILP; or the LP, by the simplex method unless that takes too long."""
+        highs = self._highs
+        if self._integral:
+            return self._run_once(clock)
+        many_new = self._new_rows > MANY_NEW_ROWS * self.n_rows
+        self._new_rows = 0
+        if not (self._prefers_interior and many_new):
+            highs.setOptionValue("simplex_iteration_limit", self.n_rows + 1000)
+            status = self._run_once(clock)
+            if status != _STATUS.kIterationLimit:
+                return status
+            self._prefers_interior = True
+        highs.setOptionValue("solver", "ipm")
+        highs.setOptionValue("presolve", "on")
+        status = self._run_once(clock)
+        highs.setOptionValue("solver", "simplex")
+        highs.setOptionValue("presolve", "off")
+        return status
+
+    def _run_once(self, clock: Clock) -> Any:
         """Run HiGHS in a thread, so that Ctrl-C gets through; a small LP is done before that."""
         highs = self._highs
         clock.check()  # nothing has run yet: what HiGHS reports is of the last problem

@@ -11,7 +11,7 @@ from bdcc_jax.cover import vertex_cover
 from bdcc_jax.subproblems import batched, pdlp
 from bdcc_jax.subproblems.batched import Batch, BatchedSolver
 from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.flows import solve_flows
+from bdcc_jax.subproblems.flows import DEFAULT_OPTIONS, solve_flows, solve_reduced
 from bdcc_jax.subproblems.magnanti_wong import MagnantiWong
 from bdcc_jax.subproblems.paths import Flow, aggregated_row, cycle_rows, decompose
 from bdcc_jax.subproblems.reference import ReferenceSolver
@@ -30,12 +30,20 @@ def fractional(rng, graph):
 
 
 def batch_at(graph, x, share, monkeypatch):
-    monkeypatch.setattr(batched, "SHARING_GAIN", 1e9 if share else 0.0)
+    monkeypatch.setattr(batched, "shares_a_graph", lambda sizes, union: share)
     cover = vertex_cover(graph, "greedy")
     balls = DijkstraFinder(graph, cover, None).find(x, Clock(None))
-    batch = Batch(graph, balls, x)
-    assert (batch.problems.roots is not None) == share
-    return balls, batch
+    return balls, Batch(graph, balls, x)
+
+
+def solve_batch(batch, problems, share, options=DEFAULT_OPTIONS):
+    """Solve on one graph or on own graphs, and see that this is what happens."""
+
+    def solver(given):
+        assert (given.roots is not None) == share
+        return solve_flows(given, options)
+
+    return batch.solve(problems, solver)
 
 
 def value(ball, flow, x):
@@ -49,7 +57,7 @@ def test_batch_agrees_with_the_reference(share, integral, monkeypatch):
     graph = random_graph(rng, 30, 0.25)
     x = graph.negative.astype(float) if integral else fractional(rng, graph)
     balls, batch = batch_at(graph, x, share, monkeypatch)
-    solution = solve_flows(batch.problems)
+    solution = solve_batch(batch, batch.problems, share)
     assert solution.converged.all()
     exact = ReferenceSolver(graph)
     for ball, flow, bound in zip(balls, batch.flows(solution), solution.bound, strict=True):
@@ -68,9 +76,9 @@ def test_magnanti_wong_flows_are_active_and_cheap(share, tau, activity, monkeypa
     graph = random_graph(rng, 30, 0.25)
     x = graph.negative.astype(float)
     balls, batch = batch_at(graph, x, share, monkeypatch)
-    base = solve_flows(batch.problems)
+    base = solve_batch(batch, batch.problems, share)
     penalties = [MagnantiWong(tau, "random", rng).penalty(graph, ball) for ball in balls]
-    solution = solve_flows(batch.magnanti_wong(tau, base, penalties, activity))
+    solution = solve_batch(batch, batch.magnanti_wong(tau, base, penalties, activity), share)
     pairs = zip(balls, batch.flows(base), batch.flows(solution), penalties, strict=True)
     checked = 0
     for ball, before, after, penalty in pairs:
@@ -85,7 +93,8 @@ def test_magnanti_wong_flows_are_active_and_cheap(share, tau, activity, monkeypa
 
 @pytest.mark.parametrize("iterations", [1, 16, 1000], ids=["one step", "half way", "converged"])
 @pytest.mark.parametrize("single", [0, 1000], ids=["float64", "float32"])
-def test_rows_are_valid_however_far_the_solver_got(iterations, single):
+@pytest.mark.parametrize("solve", [solve_flows, solve_reduced], ids=["as they are", "reduced"])
+def test_rows_are_valid_however_far_the_solver_got(iterations, single, solve):
     """Exactly, for all partitions; aggregated and split."""
     rng = np.random.default_rng(2)
     checked = 0
@@ -97,7 +106,7 @@ def test_rows_are_valid_however_far_the_solver_got(iterations, single):
             continue
         batch, cuts = Batch(graph, balls, x), all_cuts(graph)
         options = PDLPOptions(iteration_limit=iterations, single_iterations=single)
-        solution = solve_flows(batch.problems, options)
+        solution = solve(batch.problems, options)
         solution.converged[:] = True  # so that every flow is looked at
         for ball, flow in zip(balls, batch.flows(solution), strict=True):
             paths = decompose(ball, flow)
@@ -127,20 +136,23 @@ def test_brute_force(options):
 
 
 def test_what_does_not_converge_goes_to_the_exact_solver_and_is_counted(monkeypatch):
-    def never(*arguments, **keywords):
-        solution = solve_flows(*arguments, **keywords)
+    given = []
+
+    def never(problems, **keywords):
+        given.append(len(problems))
+        solution = solve_flows(problems, **keywords)
         solution.converged[:] = False
         return solution
 
     monkeypatch.setattr(batched, "solve_flows", never)
     graph = random_graph(np.random.default_rng(4), 25, 0.4)
     optimum = solve(graph).objective
-    for tau, each in ((None, 1), (0.5, 2)):
+    for tau in (None, 0.5):
+        given.clear()
         result = solve(graph, options=Options(engine="pdlp", tau=tau))
         assert result.status == "optimal"
         assert result.objective == pytest.approx(optimum)
-        for record in result.history:
-            assert record.fallbacks == each * record.violated_roots
+        assert sum(record.fallbacks for record in result.history) == sum(given) > 0
 
 
 def test_fallback_flows_are_those_of_the_reference():
@@ -199,7 +211,9 @@ def test_shared_kernels_lower_for_cuda(monkeypatch):
     from bdcc_jax.subproblems.flows import _fill, _start
 
     with jax.enable_x64(True):
-        (group, *_) = layouts(batch.problems, 2**20)
+        shared = []
+        batch.solve(batch.problems, lambda given: shared.append(given) or solve_flows(given))
+        (group, *_) = layouts(shared[0], 2**20)
         arrays = jax.device_put((_fill(group.padded), *_start(group, None)))
         problem, state = pdlp.prepare(*arrays, "float32", False)
         arguments = (problem, state, *jax.device_put((np.float64(1e-3), np.int32(100))))

@@ -64,8 +64,8 @@ def matrices(problems, b):
     return a[1:], nodes, edges
 
 
-def optimum(problems, b):
-    """The optimal value, by HiGHS on the split form f = f+ - f-."""
+def optimum(problems, b, flow=False):
+    """The optimal value, by HiGHS on the split form f = f+ - f-; with the flow and the supplies."""
     a, nodes, edges = matrices(problems, b)
     cost, reward = problems.cost[edges], problems.reward[nodes][1:]
     capacity, supply = problems.capacity[edges], problems.supply[nodes][1:]
@@ -85,6 +85,9 @@ def optimum(problems, b):
         **options,
     )
     assert result.status == 0
+    if flow:
+        there, back, supplies = np.split(result.x, [a.shape[1], 2 * a.shape[1]])
+        return result.fun, there - back, np.concatenate([[0.0], supplies])
     return result.fun
 
 
@@ -180,7 +183,9 @@ def test_magnanti_wong_agrees_with_highs(mixed, tau, kind):
     else:
         cost, charge = 1 / (1e-4 + mixed.capacity), 1 / (1e-4 + mixed.supply)
     base = solve_flows(mixed)
-    problems = magnanti_wong(mixed, -base.bound * (1 - 2e-3), cost, charge, tau)
+    spent = np.add.reduceat(cost * np.abs(base.flow), mixed.edges[:-1])
+    spent += np.add.reduceat(charge * base.supply, mixed.nodes[:-1])
+    problems = magnanti_wong(mixed, -base.bound * (1 - 2e-3), spent, cost, charge, tau)
     solution = solve_flows(problems, PDLPOptions(1e-3, iteration_limit=20_000))
     assert solution.converged.all()
     check(problems, solution, 1e-3, share=10.0)
@@ -198,7 +203,7 @@ def test_device_code_lowers_for_cuda_without_callbacks_or_single_scatters(mixed,
     problems = mixed
     if active:
         ones = np.ones(len(mixed))
-        problems = magnanti_wong(mixed, ones, 1 + mixed.cost, 1 + mixed.reward, 0.5)
+        problems = magnanti_wong(mixed, ones, ones, 1 + mixed.cost, 1 + mixed.reward, 0.5)
     with jax.enable_x64(True):
         problem, state = device_problem(problems)
         arguments = (problem, state, np.float64(1e-3), np.int32(100))
@@ -263,4 +268,4 @@ def test_bad_options(options, message):
 @pytest.mark.parametrize("tau", [0.0, 1.0, -0.5, 2.0])
 def test_bad_tau(mixed, tau):
     with pytest.raises(ValueError, match=f"tau is {tau}"):
-        magnanti_wong(mixed, np.ones(len(mixed)), mixed.cost, mixed.supply, tau)
+        magnanti_wong(mixed, *[np.ones(len(mixed))] * 2, mixed.cost, mixed.supply, tau)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -14,9 +15,10 @@ from ..graph import Graph
 from ..options import ActivityKind, PDLPOptions
 from .ball import Ball
 from .flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
-from .flows import Solution, solve_flows
+from .flows import Solution, expand, solve_flows
 from .magnanti_wong import MagnantiWong
 from .paths import Flow
+from .reduction import reduce_flows
 from .reference import ReferenceSolver
 
 SHARING_GAIN = 8.0
@@ -59,7 +61,7 @@ class BatchedSolver:
             return []
         batch = Batch(self._graph, balls, x)
         solve = partial(solve_flows, device=self._device, check=clock.check)
-        solution = solve(batch.problems, self._options)
+        solution = batch.solve(batch.problems, partial(solve, options=self._options))
         base = [
             flow or self._exactly(ball, x, None, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
@@ -73,7 +75,7 @@ class BatchedSolver:
         looser = replace(
             self._options, tolerance=min(0.5, MAGNANTI_WONG_SLACK * self._options.tolerance)
         )
-        solution = solve(problems, looser)
+        solution = batch.solve(problems, partial(solve, options=looser))
         return base + [
             flow or self._exactly(ball, x, self._variant, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
@@ -90,7 +92,7 @@ class BatchedSolver:
 
 
 class Batch:
-    """Balls as flow LPs, each on its own graph or all on the union of their graphs.
+    """Balls as flow LPs, each on its own graph.
 
     Parameters
     ----------
@@ -103,46 +105,23 @@ class Batch:
     """
 
     def __init__(self, graph: Graph, balls: list[Ball], x: FloatArray) -> None:
+        self._graph = graph
         self._counts = np.array([(len(b.nodes), len(b.edges), len(b.targets)) for b in balls])
-        nodes = np.concatenate([ball.nodes for ball in balls])
-        union = np.unique(nodes)
-        edges = np.concatenate([ball.edges for ball in balls])
+        self._nodes = np.concatenate([ball.nodes for ball in balls])
+        self._edges = np.concatenate([ball.edges for ball in balls])
         targets = np.concatenate([ball.targets for ball in balls])
         target_edges = np.concatenate([ball.target_edges for ball in balls])
-        tail = np.concatenate([ball.tail for ball in balls])
-        head = np.concatenate([ball.head for ball in balls])
         starts = _starts(self._counts[:, 0])
-        owner = np.repeat(np.arange(len(balls)), self._counts[:, 2])
-        roots = None
-        if shares_a_graph(self._counts[:, 0], len(union)):
-            # One graph for all, with node 0 isolated: a ball is where it has capacities.
-            inside = np.unique(edges)
-            n, m, count = len(union) + 1, len(inside), len(balls)
-            position = np.searchsorted(union, nodes) + 1
-            edge_owner = np.repeat(np.arange(count), self._counts[:, 1])
-            ends = np.searchsorted(union, graph.edges[inside]) + 1
-            reversed_ = nodes[starts[edge_owner] + tail] > nodes[starts[edge_owner] + head]
-            self._edge_at = np.searchsorted(inside, edges) + edge_owner * m
-            self._sign = np.where(reversed_, -1.0, 1.0)
-            self._target_at = position[starts[owner] + targets] + owner * n
-            tail, head = (np.tile(end, count) for end in ends.T)
-            roots = position[starts[:-1]]
-            starts, edge_starts = np.arange(count + 1) * n, np.arange(count + 1) * m
-        else:
-            edge_starts = _starts(self._counts[:, 1])
-            self._edge_at, self._sign = np.arange(len(edges)), np.ones(len(edges))
-            self._target_at = starts[owner] + targets
-        self._sizes = int(edge_starts[-1]), int(starts[-1])
+        self._target_at = targets + np.repeat(starts[:-1], self._counts[:, 2])
         self.problems = FlowProblems(
             nodes=starts,
-            edges=edge_starts,
-            tail=tail,
-            head=head,
-            cost=self._on_edges(x[edges]),
-            capacity=self._on_edges(graph.weights[edges]),
-            reward=self._on_nodes(x[target_edges]),
-            supply=self._on_nodes(-graph.weights[target_edges]),
-            roots=roots,
+            edges=_starts(self._counts[:, 1]),
+            tail=np.concatenate([ball.tail for ball in balls]),
+            head=np.concatenate([ball.head for ball in balls]),
+            cost=x[self._edges],
+            capacity=graph.weights[self._edges],
+            reward=self._on_targets(x[target_edges]),
+            supply=self._on_targets(-graph.weights[target_edges]),
         )
 
     def magnanti_wong(
@@ -150,33 +129,79 @@ class Batch:
     ) -> FlowProblems:
         """The Magnanti-Wong variants, given the solutions and the penalties of each ball."""
         split = [np.split(p, [m]) for p, m in zip(penalties, self._counts[:, 1], strict=True)]
-        cost = self._on_edges(np.concatenate([on_edges for on_edges, _ in split]))
-        charge = self._on_nodes(np.concatenate([on_targets for _, on_targets in split]))
-        if activity == "row":
-            return magnanti_wong(self.problems, -solution.objective, cost, charge, tau)
+        cost = np.concatenate([on_edges for on_edges, _ in split])
+        charge = self._on_targets(np.concatenate([on_targets for _, on_targets in split]))
         starts = self.problems.edges[:-1], self.problems.nodes[:-1]
         spent = np.add.reduceat(cost * np.abs(solution.flow), starts[0])
         spent += np.add.reduceat(charge * solution.supply, starts[1])
-        return magnanti_wong_by_price(self.problems, -solution.objective, spent, cost, charge, tau)
+        variant = magnanti_wong if activity == "row" else magnanti_wong_by_price
+        return variant(self.problems, -solution.objective, spent, cost, charge, tau)
 
     def flows(self, solution: Solution) -> list[Flow | None]:
         """The flow of every ball; None where the solver has not converged."""
-        along = np.split(solution.flow[self._edge_at] * self._sign, np.cumsum(self._counts[:-1, 1]))
+        along = np.split(solution.flow, np.cumsum(self._counts[:-1, 1]))
         sent = np.split(solution.supply[self._target_at], np.cumsum(self._counts[:-1, 2]))
         return [
             Flow(edges, targets) if converged else None
             for edges, targets, converged in zip(along, sent, solution.converged, strict=True)
         ]
 
-    def _on_edges(self, values: FloatArray) -> FloatArray:
-        array = np.zeros(self._sizes[0])
-        array[self._edge_at] = values
-        return array
+    def solve(self, problems: FlowProblems, solver: Callable[..., Solution]) -> Solution:
+        """Solve the LPs or a variant: what is left of each on its own graph, or all on one."""
+        reduction = reduce_flows(problems)
+        union = len(np.unique(self._nodes))
+        if shares_a_graph(np.diff(reduction.problems.nodes), union):
+            return self._on_one_graph(problems, solver)
+        return expand(reduction, solver(reduction.problems))
 
-    def _on_nodes(self, values: FloatArray) -> FloatArray:
-        array = np.zeros(self._sizes[1])
-        array[self._target_at] = values
-        return array
+    def _on_one_graph(self, problems: FlowProblems, solver: Callable[..., Solution]) -> Solution:
+        """Solve on the union of all graphs: a ball is where it has capacities.
+
+        Node 0 of the union is isolated.
+        """
+        union, inside = np.unique(self._nodes), np.unique(self._edges)
+        n, m, count = len(union) + 1, len(inside), len(self._counts)
+        of_node, of_edge = (np.repeat(np.arange(count), self._counts[:, k]) for k in (0, 1))
+        node_at = np.searchsorted(union, self._nodes) + 1 + of_node * n
+        edge_at = np.searchsorted(inside, self._edges) + of_edge * m
+        ends = self._nodes[np.stack([problems.tail, problems.head]) + problems.nodes[of_edge]]
+        sign = np.where(ends[0] > ends[1], -1.0, 1.0)
+        tail, head = np.searchsorted(union, self._graph.edges[inside]).T + 1
+
+        def on_edges(values: FloatArray) -> FloatArray:
+            return _scatter(values, edge_at, count * m)
+
+        def on_nodes(values: FloatArray) -> FloatArray:
+            return _scatter(values, node_at, count * n)
+
+        activity = problems.activity
+        if activity is not None:
+            activity = replace(
+                activity, cost=on_edges(activity.cost), reward=on_nodes(activity.reward)
+            )
+        solution = solver(
+            FlowProblems(
+                nodes=np.arange(count + 1) * n,
+                edges=np.arange(count + 1) * m,
+                tail=np.tile(tail, count),
+                head=np.tile(head, count),
+                cost=on_edges(problems.cost),
+                capacity=on_edges(problems.capacity),
+                reward=on_nodes(problems.reward),
+                supply=on_nodes(problems.supply),
+                activity=activity,
+                roots=node_at[problems.nodes[:-1]] % n,
+            )
+        )
+        return replace(
+            solution,
+            flow=solution.flow[edge_at] * sign,
+            supply=solution.supply[node_at],
+            potential=solution.potential[node_at],
+        )
+
+    def _on_targets(self, values: FloatArray) -> FloatArray:
+        return _scatter(values, self._target_at, len(self._nodes))
 
 
 def shares_a_graph(sizes: IntArray, union: int) -> bool:
@@ -191,6 +216,12 @@ def shares_a_graph(sizes: IntArray, union: int) -> bool:
     (False, True)
     """
     return len(sizes) >= 8 and bool(np.mean(sizes**2) * SHARING_GAIN > union**2)
+
+
+def _scatter(values: FloatArray, index: IntArray, size: int) -> FloatArray:
+    array = np.zeros(size)
+    array[index] = values
+    return array
 
 
 def _starts(lengths: IntArray) -> IntArray:

@@ -261,7 +261,8 @@ def _layout(problems: FlowProblems, index: Ints, width: int, size: int, spare: i
 
     activity = problems.activity
     if activity is None:
-        activity = Activity(problems.cost, problems.reward, np.full(len(problems), -np.inf))
+        none = np.full(len(problems), np.inf)
+        activity = Activity(problems.cost, problems.reward, -none, none)
     common = problems.roots is not None
     padded = Padded(
         neighbor=neighbor.reshape(batch, rows, width)[: 1 if common else batch],

@@ -17,6 +17,9 @@ import numpy as np
 from ..arrays import FloatArray as Floats
 from ..arrays import IntArray as Ints
 
+MULTIPLIER_SLACK = 1.25
+"""The bound on the multiplier of an activity row is widened by this: values are inexact."""
+
 
 @dataclass(frozen=True)
 class Activity:
@@ -27,11 +30,14 @@ class Activity:
     cost : (edges,) floats, >= 0
     reward : (nodes,) floats
     level : (problems,) floats
+    largest : (problems,) floats
+        No larger multiplier of the row is needed; ``inf`` where nothing is known.
     """
 
     cost: Floats
     reward: Floats
     level: Floats
+    largest: Floats
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,12 @@ class FlowProblems:
 
 
 def magnanti_wong(
-    problems: FlowProblems, value: Floats, cost: Floats, charge: Floats, tau: float
+    problems: FlowProblems,
+    value: Floats,
+    spent: Floats,
+    cost: Floats,
+    charge: Floats,
+    tau: float,
 ) -> FlowProblems:
     """The cheapest flow that keeps at least `tau` of the value of every problem.
 
@@ -91,6 +102,8 @@ def magnanti_wong(
     problems : FlowProblems
     value : (problems,) floats, >= 0
         The value reached before, ``-Solution.objective``.
+    spent : (problems,) floats, > 0
+        The new price of the flows that reached the values.
     cost : (edges,) floats, > 0
         New price of a unit of flow.
     charge : (nodes,) floats, > 0
@@ -100,7 +113,10 @@ def magnanti_wong(
     """
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau is {tau}, but must lie strictly between 0 and 1")
-    activity = Activity(problems.cost, problems.reward, tau * np.asarray(value, float))
+    value = np.asarray(value, float)
+    # The least price of a flow is convex in its value, and it is at most `spent` at `value`.
+    largest = spent / np.maximum((1.0 - tau) * value, 1e-100)
+    activity = Activity(problems.cost, problems.reward, tau * value, MULTIPLIER_SLACK * largest)
     return replace(problems, cost=cost, reward=-np.asarray(charge, float), activity=activity)
 
 
@@ -123,10 +139,8 @@ def magnanti_wong_by_price(
 
     Parameters
     ----------
-    problems, value, cost, charge, tau
+    problems, value, spent, cost, charge, tau
         As for :func:`magnanti_wong`.
-    spent : (problems,) floats, > 0
-        The new price of the flows that reached the values.
     """
     if not 0.0 < tau < 1.0:
         raise ValueError(f"tau is {tau}, but must lie strictly between 0 and 1")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,7 @@ from .flow_batch import Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
 from .pdhg import Point
 from .pdlp import State, advance, compact, prepare, promote
+from .reduction import Reduction, reduce_flows
 
 BLOCK_ENTRIES = {True: 2**20, False: 2**28}
 """Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""
@@ -129,6 +131,35 @@ def solve_flows(
                 elif unconverged and single and limits["float32"] < limits["float64"]:
                     running.append((number, *promote(placed[number][0], state, size, active)))
         return _collect(problems, groups, jax.device_get(finished))
+
+
+def solve_reduced(problems: FlowProblems, options: PDLPOptions = DEFAULT_OPTIONS) -> Solution:
+    """Reduce all problems, and solve what is left."""
+    reduction = reduce_flows(problems)
+    return expand(reduction, solve_flows(reduction.problems, options))
+
+
+def expand(reduction: Reduction, left: Solution) -> Solution:
+    """The solution of problems, given that of what is left of them; potentials are left out."""
+    count, members = len(reduction.value), reduction.members
+
+    def spread(values: NDArray[Any], otherwise: float) -> NDArray[Any]:
+        every = np.full(count, otherwise, values.dtype)
+        every[members] = values
+        return every
+
+    flow, supply = reduction.restore(left.flow, left.supply)
+    return Solution(
+        flow=flow,
+        supply=supply,
+        potential=np.zeros(len(supply)),
+        multiplier=spread(left.multiplier, 0.0),
+        objective=spread(left.objective, 0.0) - reduction.value,
+        bound=spread(left.bound, 0.0) - reduction.value,
+        weight=spread(left.weight, 0.0),
+        iterations=spread(left.iterations, 0),
+        converged=spread(left.converged, True),
+    )
 
 
 def _fill(padded: Padded) -> Padded:
