@@ -110,7 +110,8 @@ class Benders:
             converged = separation.violated_roots == 0
             improved = self._round(x, converged)
             if not converged:
-                self._master.drop_slack_rows(x)
+                if self._options.rows == "split":
+                    self._master.drop_slack_rows(x)
                 self._master.add(separation.rows)
             status = self._observe(self._describe(separation, spent), improved)
             if status or converged:

@@ -26,6 +26,9 @@ MANY_NEW_ROWS = 0.1
 SLACK_FOR = 2
 """Rows that were slack in so many LPs in a row may be dropped."""
 
+WORTH_DROPPING = 0.2
+"""Share of the rows that must have become old before they are dropped."""
+
 RISE = 1e-4
 """Rows are dropped only if the bound has risen by this share since it was last done: a row that
 returns has paid for it, and the loop ends."""
@@ -111,9 +114,8 @@ class Master:
         """Forget rows that have not mattered for a while, x being the solution of the LP."""
         self._age = np.where(self._rows.violation(x) < -1e-6, self._age + 1, 0)
         old = self._age >= SLACK_FOR
-        if self.proven_bound <= self._kept_at + RISE * abs(self.proven_bound):
-            return
-        if old.mean() < 0.2:
+        risen = self.proven_bound > self._kept_at + RISE * abs(self.proven_bound)
+        if not risen or old.sum() < WORTH_DROPPING * (1 + len(old)):
             return
         self._kept_at = self.proven_bound
         positions = np.flatnonzero(old).astype(np.int32)
