@@ -35,11 +35,15 @@ def by_reduced_cost(reduced: FloatArray, slack: float) -> Fixing:
 
 def by_rounding(graph: Graph, x: FloatArray) -> Fixing:
     """Take x at its word wherever no fractional edge is near: good, but not certain."""
-    fractional = np.minimum(x, 1.0 - x) > FRACTIONAL
     near = np.zeros(graph.n, dtype=bool)
-    near[graph.edges[fractional].ravel()] = True
-    far = ~near[graph.edges].any(axis=1)
-    return Fixing(kept=far & (x < 0.5), cut=far & (x > 0.5))
+    near[graph.edges[np.minimum(x, 1.0 - x) > FRACTIONAL].ravel()] = True
+    return outside(graph, x > 0.5, near)
+
+
+def outside(graph: Graph, cut: BoolArray, region: BoolArray) -> Fixing:
+    """Decide as in ``cut`` for every edge without an end in a region, a set of nodes."""
+    far = ~region[graph.edges].any(axis=1)
+    return Fixing(kept=far & ~cut, cut=far & cut)
 
 
 def apply(graph: Graph, fixing: Fixing) -> Contraction | None:

@@ -18,11 +18,8 @@ from itertools import pairwise
 from math import fsum
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .fixing import FRACTIONAL
 from .graph import Graph
 from .lagrangian import Lagrangian
 from .rows import Rows
@@ -88,6 +85,14 @@ class Parts:
         edges = self._edges[i]
         return fsum(self.reduced[edges[self._graph.cut(labels)[edges]]]) - self._bounds[i]
 
+    def nodes_with_gap(self, labels: IntArray, least: float) -> BoolArray:
+        """The nodes of all parts whose gap exceeds ``least``."""
+        nodes = np.zeros(self._graph.n, dtype=bool)
+        for i in range(len(self)):
+            if self.gap(i, labels) > least:
+                nodes[self._nodes[i]] = True
+        return nodes
+
     def lift(self, i: int, labels: IntArray) -> Callable[[IntArray], IntArray]:
         """How a clustering of part i becomes one of all, the rest being as in ``labels``."""
 
@@ -112,23 +117,36 @@ def pieces(graph: Graph, rows: Rows, multipliers: FloatArray) -> Parts:
     return Parts(graph, rows, multipliers, graph.components(np.ones(graph.m, dtype=bool)))
 
 
-def fractional_spots(graph: Graph, rows: Rows, multipliers: FloatArray, x: FloatArray) -> Parts:
-    """The surroundings of the fractional edges: the nodes of all rows that make them so."""
-    fractional = np.minimum(x, 1.0 - x) > FRACTIONAL
-    row = rows.row_of_entry()
-    involved = np.bincount(row, fractional[rows.indices], len(rows)) > 0
-    involved &= multipliers > 0
-    entries = involved[row]
-    ends = graph.edges[rows.indices[entries]]
-    # Nodes that share a row are in one spot: components of the graph of rows and nodes.
-    links = np.ravel(ends), graph.n + np.repeat(row[entries], 2)
-    size = graph.n + len(rows)
-    incidence = sp.coo_array((np.ones(len(links[0]), dtype=bool), links), shape=(size, size))
-    spot = connected_components(incidence, directed=False)[1][: graph.n]
+def spots(graph: Graph, rows: Rows, multipliers: FloatArray, region: BoolArray) -> Parts:
+    """The connected parts of a region, a set of nodes."""
+    u, v = graph.edges.T
+    component = graph.components(region[u] & region[v])
     part = np.full(graph.n, -1)
-    touched = np.unique(ends)
-    part[touched] = np.unique(spot[touched], return_inverse=True)[1]
+    part[region] = np.unique(component[region], return_inverse=True)[1]
     return Parts(graph, rows, multipliers, part)
+
+
+def open_region(
+    graph: Graph, rows: Rows, multipliers: FloatArray, labels: IntArray, least: float
+) -> BoolArray:
+    """The nodes where the gap between a clustering x and the bound of the LP arises.
+
+    The gap is the sum of ``r_e x_e - min(0, r_e)`` over the edges and of ``y_i (b_i - omega_i x)``
+    over the rows, none of them negative; the region is made of those that exceed ``least``.
+    """
+    x = graph.cut(labels).astype(np.float64)
+    reduced = Lagrangian.of(graph.weights, rows, multipliers).reduced
+    open_edges = reduced * x - np.minimum(0.0, reduced) > least
+    open_rows = -multipliers * rows.violation(x) > least
+    open_edges[rows.indices[open_rows[rows.row_of_entry()]]] = True
+    return ends(graph, open_edges)
+
+
+def ends(graph: Graph, edges: BoolArray) -> BoolArray:
+    """The nodes of some edges."""
+    nodes = np.zeros(graph.n, dtype=bool)
+    nodes[graph.edges[edges].ravel()] = True
+    return nodes
 
 
 def _common(values: IntArray, starts: IntArray) -> IntArray:

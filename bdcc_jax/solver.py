@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from . import fixing
-from .arrays import FloatArray, IntArray
+from .arrays import IntArray
 from .benders import Benders
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
@@ -22,8 +22,8 @@ from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
 from .master import MasterFailed
-from .options import Integer, Options
-from .parts import Parts, fractional_spots, pieces
+from .options import Options
+from .parts import Parts, ends, open_region, pieces, spots
 from .presolve import Removed, presolve
 from .result import Progress, Round, Status
 
@@ -39,6 +39,9 @@ the solve so far, and at least so many seconds."""
 
 SPOT_SIZE = 0.5
 """Spots with more than this share of the edges are not worth solving by themselves."""
+
+RINGS = 6
+"""How often the regions around the spots are widened."""
 
 ROUNDING_ERROR = 1e-3
 """In units of the tolerance: more than the sums of a reduction can be off."""
@@ -126,16 +129,17 @@ class Solver:
 
     def _divide(self, benders: Benders) -> Status | None:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
+        independent = pieces(self._graph, *benders.proof)
+        if independent.largest <= SPOT_SIZE * self._graph.m:
+            return self._solve_pieces(independent)
         if self._options.heuristics:
-            self._guess(benders.x)
-        spots = fractional_spots(self._graph, *benders.proof, benders.x)
-        if spots.largest <= SPOT_SIZE * self._graph.m:
-            self._sharpen(spots)
+            self._guess(fixing.by_rounding(self._graph, benders.x))
+        known = self._zoom_in(benders)
         if verdict := self.bounds.verdict:
             return verdict
         cutoff = self.bounds.cutoff
-        certain = np.where(spots.outside, spots.reduced, 0.0)
-        left = fixing.apply(self._graph, fixing.by_reduced_cost(certain, cutoff - spots.bound))
+        certain = np.where(known.outside, known.reduced, 0.0)
+        left = fixing.apply(self._graph, fixing.by_reduced_cost(certain, cutoff - known.bound))
         if left is None:
             # No clustering costs less than the best one.
             self.bounds.raise_lower(cutoff)
@@ -146,25 +150,44 @@ class Solver:
             constant = left.constant + rest.constant
             lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
             return self._solve_instead(rest.graph, constant, lift, ceiling=cutoff)[0]
-        independent = pieces(self._graph, *benders.proof)
         return self._solve_pieces(independent) if len(independent) > 1 else None
 
-    def _sharpen(self, spots: Parts) -> None:
-        """Add to the bound what the LP misses in each spot."""
-        for i in spots.smallest_first():
-            instance = spots.instance(i)
+    def _zoom_in(self, benders: Benders) -> Parts:
+        """Solve the spots where the gap is, for both bounds, in ever wider regions."""
+        graph, bounds = self._graph, self.bounds
+        least = bounds.tolerance / (1 + graph.m)
+        region = open_region(graph, *benders.proof, bounds.labels, least)
+        known = spots(graph, *benders.proof, np.zeros(graph.n, dtype=bool))
+        for _ in range(RINGS):
+            parts = spots(graph, *benders.proof, region)
+            if parts.largest > SPOT_SIZE * graph.m:
+                break
+            self._sharpen(parts)
+            known = max(known, parts, key=lambda p: p.bound)
+            if self._options.heuristics and not bounds.verdict:
+                self._guess(fixing.outside(graph, graph.cut(bounds.labels), region))
+            if bounds.verdict:
+                break
+            wide = parts.nodes_with_gap(bounds.labels, bounds.tolerance / (1 + len(parts)))
+            region = region | open_region(graph, *benders.proof, bounds.labels, least)
+            region |= ends(graph, wide[graph.edges[:, 0]] | wide[graph.edges[:, 1]])
+        return known
+
+    def _sharpen(self, parts: Parts) -> None:
+        """Add to the bound what the LP misses in each part."""
+        for i in parts.smallest_first():
+            instance = parts.instance(i)
             if instance.n <= MOST_NODES:
-                spots.raise_bound(i, instance.objective(best_of_all(instance)))
+                parts.raise_bound(i, instance.objective(best_of_all(instance)))
                 continue
             solver = self._solver(instance, replace(self._options, presolve=True))
             status = solver.run()
-            spots.raise_bound(i, solver.bounds.lower)
-            self.bounds.raise_lower(spots.bound)
+            parts.raise_bound(i, solver.bounds.lower)
             if status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
-            if self.bounds.verdict or status is Status.TIME_LIMIT:
+            if status is Status.TIME_LIMIT:
                 break
-        self.bounds.raise_lower(spots.bound)
+        self.bounds.raise_lower(parts.bound)
 
     def _solve_pieces(self, independent: Parts) -> Status:
         enough = self.bounds.tolerance / len(independent)
@@ -175,7 +198,7 @@ class Solver:
                 independent.instance(i),
                 independent.rest_of_bound(i),
                 independent.lift(i, self.bounds.labels),
-                integer="whole",
+                partial=True,
             )
             if status not in (Status.OPTIMAL, Status.GAP):
                 return status
@@ -198,9 +221,9 @@ class Solver:
             callback=callback,
         )
 
-    def _guess(self, x: FloatArray) -> None:
-        """Fix and solve: believe the LP where it is integral, and solve the rest exactly."""
-        left = fixing.apply(self._graph, fixing.by_rounding(self._graph, x))
+    def _guess(self, decisions: fixing.Fixing) -> None:
+        """Fix and solve: believe some decisions, and solve the rest exactly."""
+        left = fixing.apply(self._graph, decisions)
         if left is None or left.graph.m > GUESS_SIZE * self._graph.m:
             return
         with self._clock.measure("rounding"):
@@ -222,13 +245,14 @@ class Solver:
         lift: Lift,
         *,
         ceiling: float = inf,
-        integer: Integer | None = None,
+        partial: bool = False,
     ) -> tuple[Status, float]:
         """Solve a smaller instance in place of this one; also returns its lower bound.
 
         Every clustering of this instance costs at least ``ceiling`` or at least ``constant`` plus
         the optimum of the smaller one; ``lift`` turns clusterings of the smaller one, plus
-        ``constant``, into clusterings of this one that cost no more.
+        ``constant``, into clusterings of this one that cost no more. A ``partial`` instance leaves
+        others to be solved.
         """
         ended: Status | None = None
 
@@ -242,13 +266,13 @@ class Solver:
             labels = best_of_all(graph)
             objective = graph.objective(labels)
             take(labels, objective)
-            return Status.OPTIMAL if integer else self._settled(Status.OPTIMAL), objective
+            return Status.OPTIMAL if partial else self._settled(Status.OPTIMAL), objective
 
         def relay(progress: Progress) -> bool:
             nonlocal ended
             record = progress.round
             improved = take(progress.labels if progress.improved else None, record.lower_bound)
-            if ceiling < inf or integer is not None:
+            if ceiling < inf or partial:
                 record = replace(record, phase="ilp")
             ended = self._observe(record, improved)
             return ended is not None
@@ -257,13 +281,12 @@ class Solver:
         options = replace(
             self._options,
             presolve=False,
-            absolute_gap=allowance,
-            integer=integer or self._options.integer,
+            absolute_gap=0.0 if partial else allowance,
         )
         solver = self._solver(graph, options, callback=relay)
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower)
-        if integer is None:
+        if not partial:
             status = self._settled(status)
         return ended or status, solver.bounds.lower
 
