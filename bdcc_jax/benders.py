@@ -23,8 +23,8 @@ from .subproblems.engine import make_engine
 from .subproblems.odd_wheels import violated_wheels
 from .subproblems.separation import Separation
 
-Observer = Callable[[Round, bool], Status | None]
-"""Sees a round and whether it improved the best clustering; a status stops the run."""
+Observer = Callable[[Round], Status | None]
+"""Sees a round; a status stops the run."""
 
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
@@ -108,12 +108,12 @@ class Benders:
             if separation.violated_roots == 0:
                 separation = self._tighten(x)
             converged = separation.violated_roots == 0
-            improved = self._round(x, converged)
+            self._round(x, converged)
             if not converged:
                 if self._options.rows == "split":
                     self._master.drop_slack_rows(x)
                 self._master.add(separation.rows)
-            status = self._observe(self._describe(separation, spent), improved)
+            status = self._observe(self._describe(separation, spent))
             if status or converged:
                 return status
 
@@ -143,10 +143,10 @@ class Benders:
                 raise MasterFailed("a bound that a clustering contradicts, twice")
             return x
 
-    def _round(self, x: FloatArray, converged: bool) -> bool:
+    def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock
         with clock.measure("rounding"):
-            improved = bounds.offer(rounding.threshold(graph, x))
+            bounds.offer(rounding.threshold(graph, x))
             for name in self._options.rounding:
                 if name != "local":
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
@@ -154,8 +154,7 @@ class Benders:
                     labels = lp_guided(graph, x, bounds.labels, clock=clock)
                 else:
                     continue
-                improved |= bounds.offer(labels)
-            return improved
+                bounds.offer(labels)
 
     def _may_search(self) -> bool:
         return self._clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * self._clock.elapsed

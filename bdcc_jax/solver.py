@@ -84,6 +84,7 @@ class Solver:
         self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
         self.history: list[Round] = []
         self.removed: Removed | None = None
+        self._reported = inf
 
     def run(self) -> Status:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
@@ -256,11 +257,11 @@ class Solver:
         """
         ended: Status | None = None
 
-        def take(labels: IntArray | None, bound: float) -> bool:
+        def take(labels: IntArray | None, bound: float) -> None:
             error = ROUNDING_ERROR * self.bounds.tolerance
-            improved = labels is not None and self.bounds.offer(lift(labels))
+            if labels is not None:
+                self.bounds.offer(lift(labels))
             self.bounds.raise_lower(min(ceiling, constant + bound - error))
-            return improved
 
         if graph.n <= MOST_NODES:
             labels = best_of_all(graph)
@@ -271,10 +272,10 @@ class Solver:
         def relay(progress: Progress) -> bool:
             nonlocal ended
             record = progress.round
-            improved = take(progress.labels if progress.improved else None, record.lower_bound)
+            take(progress.labels if progress.improved else None, record.lower_bound)
             if ceiling < inf or partial:
                 record = replace(record, phase="ilp")
-            ended = self._observe(record, improved)
+            ended = self._observe(record)
             return ended is not None
 
         allowance = max(self._options.absolute_gap, self._gap * abs(self.bounds.upper))
@@ -296,7 +297,7 @@ class Solver:
             return self.bounds.verdict or Status.NUMERICAL
         return status
 
-    def _observe(self, record: Round, improved: bool) -> Status | None:
+    def _observe(self, record: Round) -> Status | None:
         self.history.append(
             replace(
                 record,
@@ -305,6 +306,7 @@ class Solver:
                 upper_bound=self.bounds.upper,
             )
         )
+        improved, self._reported = self.bounds.upper < self._reported, self.bounds.upper
         stopped = False
         if self._callback is not None:
             progress = Progress(self.history[-1], self.bounds.labels.copy(), improved)

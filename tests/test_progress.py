@@ -105,11 +105,12 @@ def test_bad_interval():
 
 def test_solve_prints_to_standard_error(capsys):
     W = [[0, 2, -1.0], [2, 0, 1.5], [-1.0, 1.5, 0]]
-    result = bdcc_jax.solve(W, progress=True)
+    options = bdcc_jax.Options(presolve=False)
+    result = bdcc_jax.solve(W, progress=True, options=options)
     captured = capsys.readouterr()
     assert captured.out == ""
     lines = captured.err.splitlines()
     assert lines[0] == COLUMNS
     assert int(lines[-1][1:].split()[0]) == result.history[-1].number
-    bdcc_jax.solve(W)
+    bdcc_jax.solve(W, options=options)
     assert capsys.readouterr().err == ""

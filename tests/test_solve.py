@@ -144,7 +144,7 @@ def test_devices():
         ({"direction": 1}, "direction must be one of 'random', 'inverse_weight', not 1"),
         ({"cover": ""}, "cover must be one of 'greedy', 'exact', not ''"),
         ({"rounding": "serial"}, "rounding must be a tuple of names, not 'serial'"),
-        ({"rounding": ("up",)}, "rounding must be one of 'parallel', 'serial', not 'up'"),
+        ({"rounding": ("up",)}, "rounding must be one of 'local', 'parallel', 'serial', not 'up'"),
         ({"tau": 0}, "tau must lie strictly between 0 and 1, or be None, not 0"),
         ({"tau": 1.0}, "tau must lie strictly between 0 and 1, or be None, not 1.0"),
         ({"tau": "half"}, "tau must be a number, not 'half'"),
@@ -166,6 +166,11 @@ def test_paper_options():
         direction="random",
         ball_size=None,
         cover="exact",
+        rounding=("serial",),
+        odd_wheels=False,
+        presolve=False,
+        heuristics=False,
+        integer="whole",
         pdlp=PDLPOptions(activity="row"),
     )
     assert Options.paper(None, max_rounds=3).max_rounds == 3

@@ -80,12 +80,12 @@ class PackingEngine:
         x = np.where(x < ZERO, 0.0, x)
         with clock.measure("detection"):
             violated = violated_edges(self._graph, self._cover, x)
-        n_violated = int(violated.sum())
-        rows = Rows.empty()
+        if not violated.any():
+            return Separation(Rows.empty(), violated_roots=0, fallbacks=0)
+        roots = int(np.logical_or.reduceat(violated, self._cover.starts[:-1]).sum())
         with clock.measure("subproblems"):
-            if n_violated > 0:
-                rows = self._widen(x, violated, clock)
-        return Separation(rows, n_violated if len(rows) > 0 else 0, fallbacks=0)
+            rows = self._widen(x, violated, clock)
+        return Separation(rows, roots if len(rows) > 0 else 0, fallbacks=0)
 
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Pack, and let the searches go further while few rows come out and that helps."""
