@@ -1,4 +1,4 @@
-"""Connected components by union-find: SciPy's need a matrix built first, which costs more."""
+"""Labels of nodes. Components by union-find: SciPy's need a matrix first, which costs more."""
 
 from __future__ import annotations
 
@@ -27,6 +27,20 @@ def connected_components(n: int, u: IntArray, v: IntArray, kept: BoolArray) -> I
         else:
             labels[node] = labels[leader]
     return labels
+
+
+@compiled
+def first_appearance(labels: IntArray, bound: int) -> IntArray:
+    """Renumber labels from 0 .. bound - 1 in the order of their first appearance."""
+    number = np.full(bound, -1)
+    renumbered = np.empty(len(labels), np.int64)
+    count = 0
+    for i in range(len(labels)):
+        if number[labels[i]] < 0:
+            number[labels[i]] = count
+            count += 1
+        renumbered[i] = number[labels[i]]
+    return renumbered
 
 
 @compiled

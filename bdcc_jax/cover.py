@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass
 
 import highspy
 import numpy as np
 
 from .arrays import BoolArray, IntArray
+from .compiled import compiled
 from .graph import Graph
+from .heap import drop_top, push
 from .options import CoverMethod
 
 
@@ -64,24 +65,39 @@ def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = 10.0) ->
 
 def _greedy(graph: Graph) -> BoolArray:
     """Take the node with the most uncovered edges until every edge is covered."""
-    neighbours: list[list[int]] = [[] for _ in range(graph.n)]
-    for u, v in graph.edges[graph.negative].tolist():
-        neighbours[u].append(v)
-        neighbours[v].append(u)
-    degree = [len(adjacent) for adjacent in neighbours]
-    heap = [(-d, v) for v, d in enumerate(degree) if d]
-    heapq.heapify(heap)
-    chosen = np.zeros(graph.n, dtype=bool)
-    while heap:
-        d, v = heapq.heappop(heap)
+    u, v = graph.edges[graph.negative].T
+    tails = np.concatenate([u, v])
+    order = np.argsort(tails, kind="stable")
+    starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
+    return _busiest_first(starts, np.concatenate([v, u])[order])
+
+
+@compiled
+def _busiest_first(starts: IntArray, neighbours: IntArray) -> BoolArray:
+    n = len(starts) - 1
+    degree = starts[1:] - starts[:-1]
+    # The key orders by degree, then by node: both fit into a double exactly.
+    keys, nodes = np.empty(n + len(neighbours) + 1), np.empty(n + len(neighbours) + 1, np.int32)
+    size = 0
+    for v in range(n):
+        if degree[v] > 0:
+            push(keys, nodes, size, float(v - degree[v] * n), v)
+            size += 1
+    chosen = np.zeros(n, np.bool_)
+    while size > 0:
+        key, v = keys[0], nodes[0]
+        drop_top(keys, nodes, size)
+        size -= 1
         if chosen[v] or degree[v] == 0:
             continue
-        if -d != degree[v]:  # stale: its degree has dropped since it was pushed
-            heapq.heappush(heap, (-degree[v], v))
+        now = float(v - degree[v] * n)
+        if key != now:  # stale: its degree has dropped since it was pushed
+            push(keys, nodes, size, now, v)
+            size += 1
             continue
         chosen[v] = True
-        for u in neighbours[v]:
-            degree[u] -= 1
+        for k in range(starts[v], starts[v + 1]):
+            degree[neighbours[k]] -= 1
     return chosen
 
 

@@ -13,12 +13,15 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .components import connected_components
+from .components import connected_components, first_appearance
 from .validation import canonical_edges, finite_weights, node_count, node_ids, node_names
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
     import pandas as pd
+
+_TABLE = 2**22
+"""Labels below this are renumbered by a table, larger ones by sorting."""
 
 SYMMETRY_TOLERANCE = 1e-10
 """Relative to the largest entry: rounding noise of a computed matrix is no asymmetry."""
@@ -295,7 +298,10 @@ def canonical_labels(labels: ArrayLike) -> IntArray:
     >>> canonical_labels([7, 7, 2, 7, 5]).tolist()
     [0, 0, 1, 0, 2]
     """
-    _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
+    labels = np.asarray(labels)
+    if labels.size and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < _TABLE:
+        return first_appearance(labels.astype(np.int64), int(labels.max()) + 1)
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]

@@ -127,8 +127,13 @@ class Master:
         self._integral = True
         kinds = np.full(len(self._columns), highspy.HighsVarType.kInteger)
         self._highs.changeColsIntegrality(len(kinds), self._columns, kinds)
-        self._highs.setOptionValue("presolve", "choose")
         self._highs.setOptionValue("solver", "choose")
+        # The incumbent is good already, and cycle inequalities have no symmetry worth finding.
+        self._highs.setOptionValue("mip_heuristic_effort", 0.0)
+        self._highs.setOptionValue("mip_heuristic_run_feasibility_jump", False)
+        self._highs.setOptionValue("mip_detect_symmetry", False)
+        if self.n_rows + len(kinds) >= SMALL:
+            self._highs.setOptionValue("presolve", "choose")
 
     def solve_carefully(self) -> None:
         """From here on the ILP is solved as it is and to tighter tolerances, which is slower."""

@@ -30,6 +30,9 @@ from .result import Progress, Round, Status
 Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
 
+FUSED_EDGES = 1_500_000
+"""Local search before the LP fuses as many clusterings as make so many edges, at most eight."""
+
 SMALLER = 0.8
 """A reduction that leaves more than this share of the edges is not worth a new start."""
 
@@ -111,7 +114,11 @@ class Solver:
     def _solve(self) -> Status:
         if self._options.heuristics:
             with self._clock.measure("rounding"):
-                self.bounds.offer(local_search(self._graph, seed=self._seed, clock=self._clock))
+                rounds = min(8, FUSED_EDGES // self._graph.m)
+                labels = local_search(
+                    self._graph, rounds=rounds, seed=self._seed, clock=self._clock
+                )
+                self.bounds.offer(labels)
         benders = Benders(
             self._graph,
             self._options,

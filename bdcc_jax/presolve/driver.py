@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from scipy.sparse.csgraph import connected_components
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..clock import Clock
+from ..components import connected_components
 from ..contraction import sum_parallel
 from ..graph import Graph, canonical_labels
 from .blocks import blocks, split_cut_vertices
@@ -185,7 +184,7 @@ def _separate(left: Rest, steps: Steps) -> Rest:
     They are in no cycle with exactly one negative edge, so nothing forbids to cut them.
     """
     u, v, w, slots, changed = left
-    component = _components(len(slots), u[w > 0], v[w > 0])
+    component = connected_components(len(slots), u, v, w > 0)
     apart = component[u] != component[v]
     steps.add(SEPARATED, slots[u[apart]], slots[v[apart]], w[apart])
     changed[u[apart]] = changed[v[apart]] = True
@@ -224,16 +223,10 @@ def _dominate(left: Rest, steps: Steps) -> Rest:
     return Rest(*rest(lists), slots, np.zeros_like(changed)).compressed()
 
 
-def _components(n: int, u: IntArray, v: IntArray) -> IntArray:
-    adjacency = sp.coo_array((np.ones(len(u), dtype=bool), (u, v)), shape=(n, n))
-    component: IntArray = connected_components(adjacency, directed=False)[1]
-    return component
-
-
 def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
     """Number what is left piece by piece."""
     u, v, w, slots, _ = left
-    piece = _components(len(slots), u, v)
+    piece = connected_components(len(slots), u, v, np.ones(len(u), dtype=bool))
     order = np.argsort(piece, kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(len(order))

@@ -21,8 +21,8 @@ import numpy as np
 from ..arrays import FloatArray, IntArray
 from ..compiled import compiled
 from ..graph import Graph
+from ..heap import drop_top, push
 from ..rows import Rows
-from .path_search import drop_top, push
 
 VIOLATION = 1e-3
 """Wheels that are violated by less hardly move the bound."""
