@@ -21,6 +21,11 @@ class Fixing:
     kept: BoolArray
     cut: BoolArray
 
+    @property
+    def share(self) -> float:
+        """Share of the edges that are decided."""
+        return float((self.kept | self.cut).mean())
+
 
 def by_reduced_cost(reduced: FloatArray, slack: float) -> Fixing:
     """What is the same in every clustering that costs less than a cutoff.

@@ -20,6 +20,7 @@ from math import fsum
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
+from .fixing import Fixing, by_reduced_cost
 from .graph import Graph
 from .lagrangian import Lagrangian
 from .rows import Rows
@@ -56,7 +57,7 @@ class Parts:
             Lagrangian(everything.reduced[edges], -fsum(products[inside])).bound
             for edges, inside in zip(self._edges, _groups(row_part, count), strict=True)
         ]
-        self.outside: BoolArray = outside
+        self._is_outside: BoolArray = outside
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -65,6 +66,10 @@ class Parts:
     def bound(self) -> float:
         """What every clustering costs at least."""
         return fsum([self._outside, *self._bounds])
+
+    def decided(self, cutoff: float) -> Fixing:
+        """What is certain outside of the parts in every clustering that costs less than this."""
+        return by_reduced_cost(np.where(self._is_outside, self.reduced, 0.0), cutoff - self.bound)
 
     @property
     def largest(self) -> int:

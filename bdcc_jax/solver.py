@@ -43,8 +43,9 @@ the solve so far, and at least so many seconds."""
 SPOT_SIZE = 0.5
 """Spots with more than this share of the edges are not worth solving by themselves."""
 
-RINGS = 6
-"""How often the regions around the spots are widened."""
+RINGS, DECIDED = 6, 0.4
+"""The regions around the spots are widened so often at most, and no more once the bounds decide
+this share of the edges."""
 
 ROUNDING_ERROR = 1e-3
 """In units of the tolerance: more than the sums of a reduction can be off."""
@@ -146,8 +147,7 @@ class Solver:
         if verdict := self.bounds.verdict:
             return verdict
         cutoff = self.bounds.cutoff
-        certain = np.where(known.outside, known.reduced, 0.0)
-        left = fixing.apply(self._graph, fixing.by_reduced_cost(certain, cutoff - known.bound))
+        left = fixing.apply(self._graph, known.decided(cutoff))
         if left is None:
             # No clustering costs less than the best one.
             self.bounds.raise_lower(cutoff)
@@ -174,7 +174,7 @@ class Solver:
             known = max(known, parts, key=lambda p: p.bound)
             if self._options.heuristics and not bounds.verdict:
                 self._guess(fixing.outside(graph, graph.cut(bounds.labels), region))
-            if bounds.verdict:
+            if bounds.verdict or known.decided(bounds.cutoff).share >= DECIDED:
                 break
             wide = parts.nodes_with_gap(bounds.labels, bounds.tolerance / (1 + len(parts)))
             region = region | open_region(graph, *benders.proof, bounds.labels, least)
