@@ -8,7 +8,7 @@ from math import inf
 import jax
 import numpy as np
 
-from . import rounding
+from . import blocks, rounding
 from .arrays import FloatArray
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
@@ -21,6 +21,7 @@ from .result import Round, Status
 from .rows import Rows
 from .subproblems.engine import make_engine
 from .subproblems.odd_wheels import violated_wheels
+from .subproblems.packing import PackingEngine
 from .subproblems.separation import Separation
 
 Observer = Callable[[Round], Status | None]
@@ -82,7 +83,21 @@ class Benders:
 
     def relax(self) -> Status | None:
         """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
+        packs = isinstance(self._engine, PackingEngine)
+        if packs and blocks.worthwhile(self._graph) and (status := self._relax_blocks()):
+            return status
         return self._loop()
+
+    def _relax_blocks(self) -> Status | None:
+        spent = dict(self._clock.spent)
+        reach = self._options.ball_size
+        for bound in blocks.start_from_blocks(self._graph, self._master, reach, self._clock):
+            self._bounds.raise_lower(bound)
+            unknown = Separation(Rows.empty(), len(self._cover), 0)
+            if status := self._observe(self._describe(unknown, spent)):
+                return status
+            spent = dict(self._clock.spent)
+        return None
 
     def integrate(self) -> Status:
         """Solve the ILP, starting from the rows of the LP."""

@@ -7,12 +7,18 @@ from typing import Any
 import highspy
 import numpy as np
 
-from .arrays import FloatArray
+from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
 from .lagrangian import Lagrangian
 from .rows import Rows
 
 _STATUS = highspy.HighsModelStatus
+_BASIS = highspy.HighsBasisStatus
+_AS_STATUS = {
+    int(status): status
+    for status in (_BASIS.kLower, _BASIS.kBasic, _BASIS.kUpper, _BASIS.kZero, _BASIS.kNonbasic)
+}
+AT_LOWER, AT_UPPER = int(_BASIS.kLower), int(_BASIS.kUpper)
 _OUT_OF_TIME = (_STATUS.kTimeLimit, _STATUS.kInterrupt)
 
 
@@ -121,6 +127,20 @@ class Master:
         positions = np.flatnonzero(old).astype(np.int32)
         self._highs.deleteRows(len(positions), positions)
         self._rows, self._age = self._rows.take(~old), self._age[~old]
+
+    @property
+    def basis(self) -> tuple[IntArray, IntArray]:
+        """Where the columns and the rows of the last LP are: AT_LOWER, BASIC, AT_UPPER, ..."""
+        basis = self._highs.getBasis()
+        columns = np.fromiter(map(int, basis.col_status), np.int64, len(self._columns))
+        return columns, np.fromiter(map(int, basis.row_status), np.int64, self.n_rows)
+
+    def start_from(self, columns: IntArray, rows: IntArray) -> None:
+        """Let the next LP start from a basis."""
+        basis = highspy.HighsBasis()
+        basis.col_status = [_AS_STATUS[status] for status in columns.tolist()]
+        basis.row_status = [_AS_STATUS[status] for status in rows.tolist()]
+        self._highs.setBasis(basis)
 
     def enforce_integrality(self) -> None:
         """From here on ``solve`` returns integral solutions."""

@@ -80,6 +80,10 @@ class Parts:
         """The parts by their number of edges."""
         return iter(sorted(range(len(self)), key=lambda i: len(self._edges[i])))
 
+    def edges(self, i: int) -> IntArray:
+        """The edges of part i, in the order of its instance."""
+        return self._edges[i]
+
     def instance(self, i: int) -> Graph:
         """Part i, with the weights r."""
         local = np.searchsorted(self._nodes[i], self._graph.edges[self._edges[i]])

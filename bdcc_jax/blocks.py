@@ -1,0 +1,79 @@
+"""The LP of a large instance, started from the LPs of its blocks.
+
+The simplex method takes more than linear time. So the nodes are cut into blocks of moderate size,
+the LP of every block is solved by itself, and the master starts from all their rows and from their
+optimal bases together: that is the optimum of the LP without the rows that cross a boundary, which
+are few and are found next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from .arrays import IntArray
+from .clock import Clock
+from .cover import vertex_cover
+from .graph import Graph
+from .master import AT_LOWER, AT_UPPER, Master
+from .parts import Parts
+from .rows import Rows
+from .subproblems.packing import PackingEngine
+
+BLOCK_EDGES = 50_000
+"""About as many edges make a block; instances with twice as many are cut into blocks."""
+
+
+def worthwhile(graph: Graph) -> bool:
+    """Whether an instance is large enough to be cut into blocks."""
+    return graph.m >= 2 * BLOCK_EDGES
+
+
+def blocks(graph: Graph) -> IntArray:
+    """The block of every node: consecutive nodes in an order that keeps neighbours close."""
+    u, v = graph.edges.T
+    ones = np.ones(graph.m, dtype=np.int8)
+    adjacency = sp.coo_array((ones, (u, v)), shape=(graph.n, graph.n)).tocsr()
+    order = reverse_cuthill_mckee((adjacency + adjacency.T).tocsr(), symmetric_mode=True)
+    count = max(1, graph.m // BLOCK_EDGES)
+    block = np.empty(graph.n, dtype=np.int64)
+    block[order] = np.arange(graph.n) * count // graph.n
+    return block
+
+
+def start_from_blocks(
+    graph: Graph, master: Master, reach: int | None, clock: Clock
+) -> Iterator[float]:
+    """Fill a new master with the rows of all blocks; yields the lower bound after each block."""
+    parts = Parts(graph, Rows.empty(), np.empty(0), blocks(graph))
+    columns = np.where(graph.negative, AT_UPPER, AT_LOWER)  # of edges between blocks
+    found, slacks = [], []
+    for i in range(len(parts)):
+        block, edges = parts.instance(i), parts.edges(i)
+        part = _solve(block, reach, clock)
+        rows = part.rows
+        indices = edges[rows.indices].astype(np.int32)
+        found.append(Rows(rows.starts, indices, rows.values, rows.upper))
+        columns[edges], of_rows = part.basis
+        slacks.append(of_rows)
+        parts.raise_bound(i, part.proven_bound)
+        yield parts.bound
+    master.add(Rows.concatenate(found))
+    master.start_from(columns, np.concatenate(slacks))
+
+
+def _solve(block: Graph, reach: int | None, clock: Clock) -> Master:
+    """The LP of one block, all cycle inequalities satisfied."""
+    master = Master(block.weights)
+    engine = PackingEngine(block, vertex_cover(block, "greedy"), reach)
+    while True:
+        with clock.measure("master"):
+            x = master.solve(clock, np.empty(0))
+        separation = engine.separate(x, clock)
+        if separation.violated_roots == 0:
+            return master
+        master.drop_slack_rows(x)
+        master.add(separation.rows)
