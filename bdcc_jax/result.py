@@ -11,6 +11,7 @@ from typing import Any, Literal
 from .arrays import BoolArray, IntArray
 from .graph import Graph
 from .options import Options
+from .presolve import Removed
 
 Phase = Literal["lp", "ilp"]
 
@@ -102,6 +103,8 @@ class Result:
         One record a round.
     timings : dict
         Seconds spent in each part, and in total.
+    removed : Removed or None
+        What presolve took away; None if there was none.
     """
 
     graph: Graph
@@ -114,6 +117,7 @@ class Result:
     timings: dict[str, float]
     options: Options
     device: str
+    removed: Removed | None = None
 
     @property
     def cut(self) -> BoolArray:
@@ -157,6 +161,9 @@ class Result:
             "disagreement": f"{self.disagreement:.10g}",
             "clusters": f"{self.n_clusters} of {self.graph.n} nodes",
             "edges": f"{int(self.cut.sum())} of {self.graph.m} cut",
+            "presolve": "none"
+            if self.removed is None
+            else f"{self.removed.nodes} nodes and {self.removed.edges} edges removed",
             "rounds": f"{len(self.history)}" + (f", {last.rows} rows" if last else ""),
             "seconds": f"{self.timings['total']:.2f} ("
             + ", ".join(f"{k} {v:.2f}" for k, v in self.timings.items() if k != "total")
@@ -179,6 +186,7 @@ class Result:
             "n_clusters": self.n_clusters,
             "device": self.device,
             "options": asdict(self.options),
+            "removed": None if self.removed is None else asdict(self.removed),
             "timings": dict(self.timings),
             "history": [asdict(record) for record in self.history],
         }

@@ -102,4 +102,5 @@ def solve(
         timings={**clock.spent, "total": clock.elapsed},
         options=options,
         device=str(where),
+        removed=run.removed,
     )
