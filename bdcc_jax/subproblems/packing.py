@@ -107,7 +107,7 @@ class PackingEngine:
     def _pack(self, x: FloatArray, violated: BoolArray, reach: int) -> Rows:
         exact = reach > self._graph.n
         cover, weights = self._cover, self._graph.weights
-        edges, starts = _pack(
+        edges, starts, self._amounts = _pack(
             self._starts,
             *self._arcs,
             x,
@@ -140,8 +140,11 @@ def _pack(
     narrow: float,
     per_edge: float,
     most: int,
-) -> tuple[NDArray[np.int32], IntArray]:
-    """The cycles found, one after another with their negative edge first, and where each starts."""
+) -> tuple[NDArray[np.int32], IntArray, FloatArray]:
+    """The cycles found, one after another with their negative edge first, and where each starts.
+
+    Also the amounts that the first pass packed into the capacities, 0 for later passes.
+    """
     n = len(starts) - 1
     distance, arc = np.full(n, np.inf), np.empty(n, np.int32)
     seen, wanted = np.empty(n, np.int32), np.zeros(n, np.bool_)
@@ -150,7 +153,8 @@ def _pack(
     left = np.empty(len(negative_edges))
     has_row = np.zeros(len(negative_edges), np.bool_)
     cycles, ends = [np.int32(0) for _ in range(0)], [0]
-    for _ in range(PASSES):
+    amounts = [0.0 for _ in range(0)]
+    for number in range(PASSES):
         before = len(ends) - 1
         width[:] = np.maximum(weights, 0.0)
         for j in range(len(negative_edges)):
@@ -193,10 +197,11 @@ def _pack(
                         cycles.append(e)
                         u = tails[arc[u]]
                     ends.append(len(cycles))
+                    amounts.append(amount if number == 0 else 0.0)
                     left[j] -= amount
                     has_row[j] = found = True
                 for i in range(touched):
                     distance[seen[i]] = np.inf
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
             break
-    return np.array(cycles, dtype=np.int32), np.array(ends)
+    return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)
