@@ -36,14 +36,15 @@ PER_HOP = UNIT // 10**6
 CLOSED = 2**30 - 1
 """Length of an edge that no path may use; the sum of two is still an int32."""
 
-PASSES = 24
+PASSES = 32
 """Searches of a round, at most."""
 
-MATCHES = 8
-"""How often the paths of one pass compete."""
+MATCHES = 16
+"""How often, at most, the paths of one pass compete."""
 
-THIN_PASS = 1 / 16
-"""A pass that adds less than this share of the rows fills up the capacities; two end the round."""
+THIN_PASS = 1 / 32
+"""After a pass that adds less than this share of the rows the capacities are filled up again, for
+the targets without a row; where they were filled up just before, the round ends."""
 
 NARROW = 1e-6
 """What is left of a capacity, or of a demand, counts as nothing below this share of it."""
@@ -85,8 +86,10 @@ class Packing(NamedTuple):
         What is left of the demands.
     served : bool [T]
         Targets that have a row.
-    period, searches : int32
-        Value of ``count`` when the capacities were last filled up, and searches so far.
+    period : int32
+        Value of ``count`` when the capacities were last filled up.
+    passes, sweeps : int32
+        Searches so far, and sweeps of Bellman-Ford in all of them.
     """
 
     paths: Array
@@ -96,7 +99,8 @@ class Packing(NamedTuple):
     left: Array
     served: Array
     period: Array
-    searches: Array
+    passes: Array
+    sweeps: Array
 
 
 @partial(jax.jit, static_argnames="columns")
@@ -127,54 +131,50 @@ def pack(
         left=targets.demand,
         served=jnp.zeros(size, bool),
         period=jnp.int32(0),
-        searches=jnp.int32(0),
+        passes=jnp.int32(0),
+        sweeps=jnp.int32(0),
     )
 
     def one_pass(state: tuple[Packing, Array]) -> tuple[Packing, Array]:
         old, _ = state
-        open_ = old.width > NARROW * capacity
-        length = jnp.where(open_, jnp.minimum(lengths + PER_HOP, CLOSED), CLOSED)
-        active = old.left > NARROW * targets.demand
-        limit = jnp.zeros(arcs.n_nodes, jnp.int32)
-        limit = limit.at[targets.root].max(jnp.where(active, targets.reach, 0))
-        column = assign_columns(limit, columns, old.searches)
-        near = search(arcs, length, limit, column, columns)
-        parent = parents(arcs, length, near)
-        paths, hops = trace(arcs, parent, targets, column[targets.root], missing)
-        along = near[targets.far, column[targets.root]]
-        found = active & (hops > 0) & (along - PER_HOP * hops < targets.reach)
+        length = jnp.where(old.width > NARROW * capacity, lengths, CLOSED)
+        waits = old.left > NARROW * targets.demand
+        reach = jnp.zeros(arcs.n_nodes, jnp.int32)
+        reach = reach.at[targets.root].max(jnp.where(waits, targets.reach, 0))
+        column = assign_columns(reach, columns, old.passes)
+        near, sweeps = search(arcs, length, reach, column, columns)
+        paths, hops = trace(arcs, parents(arcs, length, near), targets, column, missing)
+        distance = near[targets.far, column[targets.root]] - PER_HOP * hops
+        found = waits & (hops > 0) & (distance < targets.reach)
         won, width, left = compete(paths, hops, found, old.width, old.left)
-        new = _record(old, paths, won)._replace(width=width, left=left)
-        added, period = new.count - old.count, new.count - new.period
-        thin = added < THIN_PASS * new.count
-        ends = thin & (period < THIN_PASS * new.count) | (new.count == 0)
-        refill = thin & ~ends
-        waiting = jnp.where(new.served, 0.0, targets.demand)
-        new = new._replace(
-            width=jnp.where(refill, capacity, new.width),
-            left=jnp.where(refill, waiting, new.left),
-            period=jnp.where(refill, new.count, new.period),
+        new = _record(old, paths, won)._replace(
+            width=width, left=left, passes=old.passes + 1, sweeps=old.sweeps + sweeps
         )
-        return new, ~ends & (new.searches < PASSES)
+        few = THIN_PASS * new.count
+        thin = new.count - old.count <= few
+        ends = thin & (new.count - new.period <= few)
+        return _refill(new, capacity, targets, thin), ~ends & (new.passes < PASSES)
 
     return lax.while_loop(lambda state: state[1], one_pass, (start, jnp.array(True)))[0]
 
 
-def assign_columns(limit: Array, columns: int, shift: Array) -> Array:
-    """Deal the active roots, which have a limit, out to the columns; -1 for all other nodes.
+def assign_columns(reach: Array, columns: int, shift: Array) -> Array:
+    """Deal the roots, which are the nodes that reach anywhere, out to the columns; -1 for others.
 
     Round-robin, and sheared by ``shift``: another pass puts other roots in one column.
     """
-    active = limit > 0
+    active = reach > 0
     rank = jnp.cumsum(active, dtype=jnp.int32) - 1
     return jnp.where(active, (rank + rank // columns * shift) % columns, -1)
 
 
-def search(arcs: ArcGroups, length: Array, limit: Array, column: Array, columns: int) -> Array:
-    """Distance of every node from the nearest root of every column, CLOSED if there is none."""
+def search(
+    arcs: ArcGroups, length: Array, reach: Array, column: Array, columns: int
+) -> tuple[Array, Array]:
+    """Distance of every node to the nearest root of every column, CLOSED for none; and sweeps."""
     start = jnp.where(column[:, None] == jnp.arange(columns, dtype=jnp.int32), 0, CLOSED)
-    furthest = jnp.max(jnp.where(start == 0, limit[:, None], 0), axis=0) + HOPS * PER_HOP
-    along = length[arcs.edge]
+    furthest = jnp.max(jnp.where(start == 0, reach[:, None], 0), axis=0) + HOPS * PER_HOP
+    along = _along(arcs, length)
 
     def sweep(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         old, _, sweeps = state
@@ -182,9 +182,10 @@ def search(arcs: ArcGroups, length: Array, limit: Array, column: Array, columns:
         new = jnp.where(reached < furthest, jnp.minimum(old, reached), old)
         return new, jnp.any(new < old), sweeps + 1
 
-    return lax.while_loop(
+    near, _, sweeps = lax.while_loop(
         lambda state: state[1] & (state[2] < HOPS), sweep, (start, jnp.array(True), jnp.int32(0))
-    )[0]
+    )
+    return near, sweeps
 
 
 def parents(arcs: ArcGroups, length: Array, near: Array) -> Array:
@@ -192,7 +193,7 @@ def parents(arcs: ArcGroups, length: Array, near: Array) -> Array:
 
     All edges have a positive length, so that the arcs lead to a root and never round in a circle.
     """
-    along = length[arcs.edge]
+    along = _along(arcs, length)
     best = minimum(arcs, lambda k: near[arcs.neighbour[:, k]] + along[:, k, None])
     best = jnp.minimum(best, near)[arcs.owner]
     arc = jnp.arange(arcs.neighbour.size, dtype=jnp.int32).reshape(arcs.neighbour.shape)
@@ -204,10 +205,15 @@ def parents(arcs: ArcGroups, length: Array, near: Array) -> Array:
     return minimum(arcs, to_parent)
 
 
+def _along(arcs: ArcGroups, length: Array) -> Array:
+    return jnp.minimum(length[arcs.edge] + PER_HOP, CLOSED)
+
+
 def trace(
     arcs: ArcGroups, parent: Array, targets: Targets, column: Array, missing: int
 ) -> tuple[Array, Array]:
     """Edges [HOPS, T] from every far end to its root, and how many; 0 if it is in another cell."""
+    column = column[targets.root]
     neighbour, edge = arcs.neighbour.ravel(), arcs.edge.ravel()
 
     def step(at: Array, _: None) -> tuple[Array, Array]:
@@ -230,18 +236,21 @@ def compete(
     nobody = jnp.int32(HOPS * size + size)
     real = paths != missing
 
-    def match(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        won, width, left = state
+    def match(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        won, width, left, _, matches = state
         amount = jnp.minimum(left, jnp.min(jnp.where(real, width[paths], jnp.inf), axis=0))
         claim = jnp.where(found & ~won & (amount > 0.0), priority, nobody)
         first = jnp.full(width.shape, nobody).at[paths].min(claim[None, :])
-        wins = (claim < nobody) & jnp.all((first[paths] == claim) | ~real, axis=0)
+        wins = (claim < nobody) & jnp.all(~real | (first[paths] == claim), axis=0)
         taken = jnp.where(wins, amount, 0.0)
-        winner = first % size
-        width = jnp.where(first < nobody, width - taken[winner], width)
-        return won | wins, width.at[missing].set(0.0), left - taken
+        width = jnp.where(first < nobody, width - taken[first % size], width)
+        return won | wins, width, left - taken, jnp.any(wins), matches + 1
 
-    return lax.fori_loop(0, MATCHES, match, (jnp.zeros(size, bool), width, left))
+    start = jnp.zeros(size, bool), width, left, jnp.array(True), jnp.int32(0)
+    won, width, left, _, _ = lax.while_loop(
+        lambda state: state[3] & (state[4] < MATCHES), match, start
+    )
+    return won, width, left
 
 
 def _record(packing: Packing, paths: Array, won: Array) -> Packing:
@@ -253,5 +262,14 @@ def _record(packing: Packing, paths: Array, won: Array) -> Packing:
         target=packing.target.at[place].set(jnp.arange(len(won), dtype=jnp.int32), mode="drop"),
         count=packing.count + jnp.sum(won, dtype=jnp.int32),
         served=packing.served | won,
-        searches=packing.searches + 1,
+    )
+
+
+def _refill(packing: Packing, capacity: Array, targets: Targets, due: Array) -> Packing:
+    """Start afresh for the targets without a row, if that is due."""
+    waiting = jnp.where(packing.served, 0.0, targets.demand)
+    return packing._replace(
+        width=jnp.where(due, capacity, packing.width),
+        left=jnp.where(due, waiting, packing.left),
+        period=jnp.where(due, packing.count, packing.period),
     )

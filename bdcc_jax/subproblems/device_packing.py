@@ -1,4 +1,8 @@
-"""Path packing on a device: the idea of the engine 'packing', for all roots at once."""
+"""The engine of choice on a GPU: violated paths of all roots, packed in a few batched calls.
+
+The idea is that of the engine 'packing', the kernels are in :mod:`.cell_packing`. Detection, which
+alone may declare convergence, is exact and on the host, as is the check of every row.
+"""
 
 from __future__ import annotations
 
@@ -8,28 +12,32 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import BoolArray, FloatArray, IntArray
+from ..arrays import FloatArray, IntArray
 from ..clock import Clock
+from ..compiled import compiled
 from ..cover import Cover
 from ..graph import Graph
 from ..rows import Rows
 from .ball import VIOLATION
 from .bellman_ford import arc_groups
 from .buckets import bucket, pad
-from .cell_packing import CLOSED, HOPS, UNIT, Targets, pack
+from .cell_packing import CLOSED, UNIT, Packing, Targets, pack
 from .packing import ZERO, PackingEngine
 from .separation import Separation
 from .violations import violated_edges
 
-COLUMNS = 64
-"""Searches at once that cost hardly more than one: what a GPU reads in one go."""
+COLUMNS = 32
+"""Searches that cost about as much as one: a device reads so many numbers in one go."""
+
+FEW = 256
+"""Fewer violated edges are packed on the host: that takes less time than launching kernels."""
+
+BYTES_PER_ENTRY = 32
+"""Device memory for one node of one column: distances and parents, old, new and in flight."""
 
 
 class DevicePackingEngine:
     """Lines 6 to 13 of Algorithm 1 by path packing on a device.
-
-    Detection is exact and on the host. So is the check of every row, and what the device finds no
-    row for: paths of more than HOPS edges.
 
     Parameters
     ----------
@@ -38,77 +46,130 @@ class DevicePackingEngine:
     cover : Cover
         The roots and their shares of E-.
     reach : int or None
-        Nodes that the cell of a root has on the average, at least. None: all.
+        Nodes that the cell of a root has, in the mean and at least. None: all.
     device : jax.Device
         Where to search.
+    memory : int
+        Bytes that distances and parents may take on the device; with less, cells are smaller.
+
+    Examples
+    --------
+    >>> from bdcc_jax.cover import vertex_cover
+    >>> triangle = Graph.from_edges([0, 1, 0], [1, 2, 2], [1.0, 1.0, -1.0])
+    >>> cover = vertex_cover(triangle, "greedy")
+    >>> engine = DevicePackingEngine(triangle, cover, None, jax.devices("cpu")[0])
+    >>> separation = engine.separate(np.array([0.0, 1.0, 0.3]), Clock(None))
+    >>> separation.rows.indices.tolist(), separation.rows.values.tolist()
+    ([1, 0, 2], [1.0, -1.0, -1.0])
     """
 
     def __init__(
-        self, graph: Graph, cover: Cover, reach: int | None, device: jax.Device
+        self,
+        graph: Graph,
+        cover: Cover,
+        reach: int | None,
+        device: jax.Device,
+        memory: int = 2**31,
     ) -> None:
         self._graph, self._cover, self._device = graph, cover, device
         self._reach = graph.n if reach is None else reach
-        self._size = bucket(graph.m + 1)
-        self._arcs = jax.device_put(arc_groups(graph), device)
-        widths = np.maximum(graph.weights, 0.0)
-        self._capacity = self._put(pad(widths / widths.max(initial=1e-300), self._size, 0.0), np.float32)
+        self._most_columns = max(COLUMNS, memory // (BYTES_PER_ENTRY * graph.n))
         self._root = np.repeat(cover.roots, np.diff(cover.starts))
-        self._on_host = PackingEngine(graph, cover, None)
-        self.log = []
+        self._size = bucket(graph.m + 1)
+        # Amounts only matter in relation to each other, and float32 has a range.
+        self._demand = np.abs(graph.weights) / np.abs(graph.weights).max(initial=1e-300)
+        capacity = np.where(graph.positive, self._demand, 0.0)
+        self._arcs = jax.device_put(arc_groups(graph), device)
+        self._capacity = self._put(capacity, np.float32, self._size, 0.0)
+        self._on_host = PackingEngine(graph, cover, reach)
 
     def separate(self, x: FloatArray, clock: Clock) -> Separation:
         """Cycle inequalities that x violates: some whenever there are any."""
         x = np.where(x < ZERO, 0.0, x)
         with clock.measure("detection"):
-            violated = violated_edges(self._graph, self._cover, x)
-        n_violated = int(violated.sum())
-        if n_violated == 0:
-            return Separation(Rows.empty(), 0, 0)
+            violated = np.flatnonzero(violated_edges(self._graph, self._cover, x))
+        few = len(violated) < FEW
+        rows = Rows.empty()
         with clock.measure("subproblems"):
-            rows = self._pack(x, np.flatnonzero(violated))
-        if len(rows) > 0:
-            return Separation(rows, n_violated, 0)
-        separation = self._on_host.separate(x, clock)
-        return Separation(separation.rows, separation.violated_roots, n_violated)
+            clock.check()
+            if not few:
+                rows = self._rows(self.pack(x, violated), violated, x)
+        if len(rows) > 0 or len(violated) == 0:
+            return Separation(rows, len(violated), fallbacks=0)
+        rest = self._on_host.separate(x, clock)
+        return Separation(rest.rows, rest.violated_roots, fallbacks=0 if few else len(violated))
 
-    def _pack(self, x: FloatArray, violated: IntArray) -> Rows:
+    def pack(self, x: FloatArray, violated: IntArray) -> Packing:
+        """Pack paths for the edges at some positions of ``cover.edges``, on the device."""
         edges, roots = self._cover.edges[violated], self._root[violated]
-        graph = self._graph
+        size = _coarse(len(edges))
+        usable = self._graph.positive & (x < 1.0)
         with jax.enable_x64(False), jax.default_device(self._device):
-            size = bucket(len(edges))
-            lengths = np.where(graph.positive & (x < 1.0), np.rint(UNIT * x), CLOSED)
-            scale = np.maximum(graph.weights, 0.0).max()
+            lengths = np.where(usable, np.rint(UNIT * x), CLOSED)
+            reach = np.rint(UNIT * (x[edges] - VIOLATION))
             targets = Targets(
-                root=self._put(pad(roots, size, 0), np.int32),
-                far=self._put(pad(self._cover.far_ends[violated], size, 0), np.int32),
-                reach=self._put(pad(np.rint(UNIT * (x[edges] - VIOLATION)), size, 0), np.int32),
-                demand=self._put(pad(-graph.weights[edges] / scale, size, 0), np.float32),
+                root=self._put(roots, np.int32, size, 0),
+                far=self._put(self._cover.far_ends[violated], np.int32, size, 0),
+                reach=self._put(reach, np.int32, size, 0),
+                demand=self._put(self._demand[edges], np.float32, size, 0.0),
             )
-            n_roots = len(np.unique(roots))
-            wanted = max(COLUMNS, n_roots * self._reach // graph.n)
-            columns = bucket(min(n_roots, wanted))
-            found = pack(
-                self._arcs,
-                self._put(pad(lengths, self._size, CLOSED), np.int32),
-                self._capacity,
-                targets,
-                columns,
-            )
-            count = min(int(found.count), 2 * size)
-            paths, target = np.asarray(found.paths)[:count], np.asarray(found.target)[:count]
-            self.log.append((len(edges), n_roots, columns, int(found.count), int(found.searches), int(found.served.sum())))
-        return self._rows(np.concatenate([edges[target, None], paths], axis=1), x)
+            lengths = self._put(lengths, np.int32, self._size, CLOSED)
+            columns = self._columns(len(np.unique(roots)))
+            return pack(self._arcs, lengths, self._capacity, targets, columns)
 
-    def _rows(self, cycles: NDArray[np.int64], x: FloatArray) -> Rows:
-        real = cycles < self._size - 1
-        length = np.where(real[:, 1:], x[np.minimum(cycles[:, 1:], len(x)-1)], 0.0).sum(axis=1)
-        kept = x[cycles[:, 0]] - length > VIOLATION
-        cycles, real = cycles[kept], real[kept]
-        starts = np.concatenate([[0], np.cumsum(real.sum(axis=1))])
-        indices = cycles[real].astype(np.int32)
+    def _columns(self, n_roots: int) -> int:
+        """As many as make the cells large enough, and some more where they cost nothing."""
+        wanted = max(COLUMNS, n_roots * self._reach // self._graph.n)
+        return _coarse(min(n_roots, wanted, self._most_columns))
+
+    def _rows(self, packing: Packing, violated: IntArray, x: FloatArray) -> Rows:
+        """The cycle inequalities of the paths that the host finds in order."""
+        count = min(int(packing.count), len(packing.target))
+        paths = np.asarray(packing.paths)[:count]
+        at = violated[np.asarray(packing.target)[:count]]
+        edges, roots, far_ends = self._cover.edges[at], self._root[at], self._cover.far_ends[at]
+        lengths = _path_lengths(paths, roots, far_ends, self._graph.edges, x)
+        kept = x[edges] - lengths > VIOLATION
+        cycles = np.concatenate([edges[kept, None], paths[kept]], axis=1)
+        present = cycles < self._graph.m
+        starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        indices = cycles[present].astype(np.int32)
         values = np.full(len(indices), -1.0)
         values[starts[:-1]] = 1.0
         return Rows(starts, indices, values)
 
-    def _put(self, array: NDArray[Any], kind: type) -> jax.Array:
-        return jax.device_put(array.astype(kind), self._device)
+    def _put(self, array: NDArray[Any], kind: type, size: int, value: float) -> jax.Array:
+        on_device: jax.Array = jax.device_put(pad(array.astype(kind), size, value), self._device)
+        return on_device
+
+
+@compiled
+def _path_lengths(
+    paths: NDArray[np.int32], roots: IntArray, far_ends: IntArray, ends: IntArray, x: FloatArray
+) -> FloatArray:
+    """Sum of x over every path; inf for what is no path from a far end to its root.
+
+    A row is valid because it is a cycle: the one thing about it that is not left to the device.
+    """
+    lengths = np.zeros(len(paths))
+    for i in range(len(paths)):
+        node = far_ends[i]
+        for e in paths[i]:
+            if e >= len(x):
+                break
+            u, v = ends[e]
+            if node != u and node != v:
+                node = -1
+                break
+            node = u + v - node
+            lengths[i] += x[e]
+        if node != roots[i]:
+            lengths[i] = np.inf
+    return lengths
+
+
+def _coarse(size: int) -> int:
+    """The smallest of 8, 32, 128, ... that is at least ``size``: few shapes, so few kernels."""
+    bits = (max(size, 1) - 1).bit_length()
+    power: int = 8 * 4 ** max(0, -((3 - bits) // 2))
+    return power
