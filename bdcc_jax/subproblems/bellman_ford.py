@@ -55,10 +55,10 @@ class ArcGroups(NamedTuple):
         return int((self.levels[-1] if self.levels else self.neighbour).shape[0]) - 1
 
 
-def arc_groups(graph: Graph) -> ArcGroups:
-    """Group the arcs of E+, on the host; all sizes are rounded up to buckets."""
+def arc_groups(graph: Graph, least: int = 8) -> ArcGroups:
+    """Group the arcs of E+ by node, at least so many, on the host; sizes are rounded to buckets."""
     starts, neighbours, edges = positive_adjacency(graph)
-    counts = pad(np.diff(starts), bucket(graph.n), 0)
+    counts = pad(np.diff(starts), bucket(graph.n, least=least), 0)
     tables, owners, empty = [], [], len(neighbours)
     while True:
         last = int(counts.max()) <= WIDTH

@@ -32,6 +32,9 @@ COLUMNS = 32
 FEW = 256
 """Fewer violated edges are packed on the host: that takes less time than launching kernels."""
 
+SMALL = 64
+"""Smaller graphs are filled up to so many nodes."""
+
 BYTES_PER_ENTRY = 32
 """Device memory for one node of one column: distances and parents, old, new and in flight."""
 
@@ -75,11 +78,11 @@ class DevicePackingEngine:
         self._reach = graph.n if reach is None else reach
         self._most_columns = max(COLUMNS, memory // (BYTES_PER_ENTRY * graph.n))
         self._root = np.repeat(cover.roots, np.diff(cover.starts))
-        self._size = bucket(graph.m + 1)
+        self._size = bucket(graph.m + 1, least=4 * SMALL)
         # Amounts only matter in relation to each other, and float32 has a range.
         self._demand = np.abs(graph.weights) / np.abs(graph.weights).max(initial=1e-300)
         capacity = np.where(graph.positive, self._demand, 0.0)
-        self._arcs = jax.device_put(arc_groups(graph), device)
+        self._arcs = jax.device_put(arc_groups(graph, SMALL), device)
         self._capacity = self._put(capacity, np.float32, self._size, 0.0)
         self._on_host = PackingEngine(graph, cover, reach)
 
@@ -92,7 +95,7 @@ class DevicePackingEngine:
         rows = Rows.empty()
         with clock.measure("subproblems"):
             clock.check()
-            if not few:
+            if 0 < len(violated) and not few:
                 rows = self._rows(self.pack(x, violated), violated, x)
         if len(rows) > 0 or len(violated) == 0:
             return Separation(rows, len(violated), fallbacks=0)
@@ -118,7 +121,7 @@ class DevicePackingEngine:
             return pack(self._arcs, lengths, self._capacity, targets, columns)
 
     def _columns(self, n_roots: int) -> int:
-        """As many as make the cells large enough, and some more where they cost nothing."""
+        """As many as make the cells large enough, and COLUMNS at least."""
         wanted = max(COLUMNS, n_roots * self._reach // self._graph.n)
         return _coarse(min(n_roots, wanted, self._most_columns))
 
@@ -169,7 +172,8 @@ def _path_lengths(
 
 
 def _coarse(size: int) -> int:
-    """The smallest of 8, 32, 128, ... that is at least ``size``: few shapes, so few kernels."""
-    bits = (max(size, 1) - 1).bit_length()
-    power: int = 8 * 4 ** max(0, -((3 - bits) // 2))
-    return power
+    """The smallest of 32, 128, 512, ... that is at least ``size``: few shapes, so few kernels."""
+    coarse = 32
+    while coarse < size:
+        coarse *= 4
+    return coarse

@@ -1,0 +1,173 @@
+"""The engines on the CPU backend: rounds, rows and time until the LP has converged.
+
+    python -m benchmarks.engines [--data DIR] [NAME ...]
+
+Every engine runs once to compile and once more for the figures. The last two columns are not
+measured: see :func:`packing_model` and :func:`pdlp_model`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from bdcc_jax import Graph, Options, compilation_cache
+from bdcc_jax.arrays import FloatArray, IntArray
+from bdcc_jax.clock import Clock
+from bdcc_jax.cover import vertex_cover
+from bdcc_jax.master import Master
+from bdcc_jax.subproblems.bellman_ford import arc_groups
+from bdcc_jax.subproblems.cell_packing import HOPS, Packing
+from bdcc_jax.subproblems.device_packing import DevicePackingEngine
+from bdcc_jax.subproblems.engine import Engine, make_engine
+
+from .instances import add_data_option, instance
+from .markdown import print_header, print_row
+
+NAMES = (
+    "opengm-imageseg-stitched/image-seg-piece06",
+    "bsds300test-rf255ucm/126007",
+    "bsds300test-rf255ucm/148026",
+    "opengm-knott3d-stitched/knott-3d-450-piece00",
+    "opengm-knott3d-stitched/knott-3d-150-piece06",
+    "planar/5000",
+    "modularity/adjnoun",
+)
+ENGINES = ("packing", "device_packing", "pdlp")
+HEADINGS = (
+    "instance", "engine", "rounds", "rows", "master s", "detection s", "subproblems s", "bound",
+    "fallbacks", "passes, sweeps", "A100 model, subproblems ms", "master + detection + model s",
+)  # fmt: skip
+
+BANDWIDTH, LAUNCH, SYNC = 2e12, 3e-6, 10e-6
+"""An A100-class card: bytes and seconds. A loop that ends when the data say so is a SYNC a turn."""
+
+MATCHES = 4
+"""Turns of the competition a pass, about."""
+
+
+class CountingEngine(DevicePackingEngine):
+    """Remembers what the model needs of every call."""
+
+    def pack(self, x: FloatArray, violated: IntArray) -> Packing:
+        packing = super().pack(x, violated)
+        n_roots = len(np.unique(self._root[violated]))
+        call = len(packing.left), self._columns(n_roots), int(packing.passes), int(packing.sweeps)
+        self.calls = [*getattr(self, "calls", []), call]
+        return packing
+
+
+@dataclass(frozen=True)
+class Run:
+    """The way to the converged LP."""
+
+    violated_roots: list[int]
+    rows: int
+    seconds: dict[str, float]
+    bound: float
+    fallbacks: int
+
+
+def packing_model(graph: Graph, calls: list[tuple[int, int, int, int]]) -> float:
+    """Seconds that the calls of the device packing would take on the card.
+
+    A sweep reads a number for every arc and column, and reads and writes some for every node and
+    column: three kernels, one more a level of groups, and a test whether it was the last. A pass
+    has the equivalent of three sweeps for the parents, HOPS turns of two kernels for the paths,
+    and a competition of eight kernels a turn; paths are read in sectors of 32 bytes.
+    """
+    arcs = arc_groups(graph)
+    slots, levels, n = arcs.neighbour.size, len(arcs.levels), arcs.n_nodes
+    seconds = 0.0
+    for targets, columns, passes, sweeps in calls:
+        sweep = 4 * columns * (slots + 3 * n) / BANDWIDTH
+        seconds += (sweeps + 3 * passes) * (sweep + (3 + levels) * LAUNCH) + sweeps * SYNC
+        along = 3 * 32 * HOPS * targets / BANDWIDTH
+        seconds += passes * (along + (2 * HOPS + 30) * LAUNCH)
+        seconds += passes * MATCHES * (along + 8 * LAUNCH + SYNC)
+    return seconds
+
+
+def pdlp_model(graph: Graph, violated_roots: list[int], sweeps: int = 32) -> float:
+    """Seconds for the kernels of 'pdlp': 5 us an LP, at least 100 iterations of 10 launches a round.
+
+    Bellman-Ford in float64 over all nodes for every root, twice; what the host does with every
+    ball, which is most of it, is left out in favour of 'pdlp'.
+    """
+    arcs = arc_groups(graph)
+    seconds = 0.0
+    for roots in violated_roots:
+        seconds += max(5e-6 * roots, 100 * 10 * LAUNCH if roots else 0.0)
+        sweep = 8 * roots * (arcs.neighbour.size + 3 * arcs.n_nodes) / BANDWIDTH
+        seconds += 2 * sweeps * (sweep + 3 * LAUNCH + SYNC)
+    return seconds
+
+
+def converge(graph: Graph, engine: Engine, limit: float) -> Run:
+    """Solve the LP over all cycle inequalities."""
+    clock, master = Clock(limit), Master(graph.weights)
+    violated, fallbacks = [], 0
+    while True:
+        with clock.measure("master"):
+            x = master.solve(clock, np.zeros(graph.m))
+        separation = engine.separate(x, clock)
+        master.add(separation.rows)
+        fallbacks += separation.fallbacks
+        if separation.violated_roots == 0:
+            break
+        violated.append(separation.violated_roots)
+    return Run(violated, master.n_rows, dict(clock.spent), master.proven_bound, fallbacks)
+
+
+def report(name: str, graph: Graph, kind: str, limit: float) -> None:
+    cpu = jax.devices("cpu")[0]
+    cover, options = vertex_cover(graph, "greedy"), Options(engine=kind)
+    for _ in range(2):
+        engine: Engine = make_engine(graph, cover, options, np.random.default_rng(0), cpu)
+        if kind == "device_packing":
+            engine = CountingEngine(graph, cover, options.ball_size, cpu)
+        begin = time.perf_counter()
+        try:
+            run = converge(graph, engine, limit)
+        except Exception as error:  # noqa: BLE001
+            print_row(name, kind, f"{type(error).__name__} at {time.perf_counter() - begin:.0f} s")
+            return
+    calls = getattr(engine, "calls", [])
+    parts = [run.seconds.get(part, 0.0) for part in ("master", "detection", "subproblems")]
+    counts, model, total = "", "", ""
+    if kind == "device_packing":
+        counts = f"{sum(c[2] for c in calls)}, {sum(c[3] for c in calls)}"
+        seconds = packing_model(graph, calls) + parts[2] * (not calls)
+        model, total = f"{1e3 * seconds:.1f}", f"{parts[0] + parts[1] + seconds:.3f}"
+    if kind == "pdlp":
+        seconds = pdlp_model(graph, run.violated_roots)
+        model, total = f"{1e3 * seconds:.1f}", f"{parts[0] + seconds:.3f}"
+    if kind == "packing":
+        total = f"{sum(parts):.3f}"
+    print_row(
+        name, kind, len(run.violated_roots), run.rows, *(f"{s:.3f}" for s in parts),
+        f"{run.bound:.4f}", run.fallbacks, counts, model, total,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_data_option(parser)
+    parser.add_argument("names", nargs="*", default=NAMES, metavar="NAME")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds for one convergence")
+    arguments = parser.parse_args()
+    compilation_cache.enable()
+    print_header(HEADINGS)
+    for name in arguments.names:
+        graph = instance(name, arguments.data).load()
+        for kind in arguments.engines:
+            report(name, graph, kind, arguments.limit)
+
+
+if __name__ == "__main__":
+    main()
