@@ -218,8 +218,8 @@ def test_smaller_cells_where_memory_is_short():
     assert engine._columns(100) == 128
     assert tight._columns(100) == device_packing.COLUMNS
     x = graph.negative.astype(float)
-    assert 0 < len(tight.separate(x, Clock(None)).rows)
-    assert 0 < len(engine.separate(x, Clock(None)).rows)
+    assert len(tight.separate(x, Clock(None)).rows) > 0
+    assert len(engine.separate(x, Clock(None)).rows) > 0
 
 
 def test_the_deadline_is_honoured():

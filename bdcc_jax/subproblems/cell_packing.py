@@ -50,6 +50,10 @@ NARROW = 1e-6
 """What is left of a capacity, or of a demand, counts as nothing below this share of it."""
 
 
+Match = tuple[Array, Array, Array, Array, Array]
+"""State of a competition: paths that won, width, left, whether to go on, matches so far."""
+
+
 class Targets(NamedTuple):
     """The violated edges of E-, one an entry; those that only fill up have no demand.
 
@@ -78,7 +82,7 @@ class Packing(NamedTuple):
         Edges of every row from the far end to the root, then the position after the last edge.
     target : int32 [2 T]
         The entry of the targets that a row belongs to.
-    count : int32
+    found : int32
         Number of rows found; those that did not fit in are lost.
     width : float32 [m + 1 or more]
         What is left of the capacities.
@@ -87,14 +91,14 @@ class Packing(NamedTuple):
     served : bool [T]
         Targets that have a row.
     period : int32
-        Value of ``count`` when the capacities were last filled up.
+        Value of ``found`` when the capacities were last filled up.
     passes, sweeps : int32
         Searches so far, and sweeps of Bellman-Ford in all of them.
     """
 
     paths: Array
     target: Array
-    count: Array
+    found: Array
     width: Array
     left: Array
     served: Array
@@ -126,7 +130,7 @@ def pack(
     start = Packing(
         paths=jnp.full((2 * size, HOPS), missing, jnp.int32),
         target=jnp.zeros(2 * size, jnp.int32),
-        count=jnp.int32(0),
+        found=jnp.int32(0),
         width=capacity,
         left=targets.demand,
         served=jnp.zeros(size, bool),
@@ -150,9 +154,9 @@ def pack(
         new = _record(old, paths, won)._replace(
             width=width, left=left, passes=old.passes + 1, sweeps=old.sweeps + sweeps
         )
-        few = THIN_PASS * new.count
-        thin = new.count - old.count <= few
-        ends = thin & (new.count - new.period <= few)
+        few = THIN_PASS * new.found
+        thin = new.found - old.found <= few
+        ends = thin & (new.found - new.period <= few)
         return _refill(new, capacity, targets, thin), ~ends & (new.passes < PASSES)
 
     return lax.while_loop(lambda state: state[1], one_pass, (start, jnp.array(True)))[0]
@@ -236,7 +240,7 @@ def compete(
     nobody = jnp.int32(HOPS * size + size)
     real = paths != missing
 
-    def match(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def match(state: Match) -> Match:
         won, width, left, _, matches = state
         amount = jnp.minimum(left, jnp.min(jnp.where(real, width[paths], jnp.inf), axis=0))
         claim = jnp.where(found & ~won & (amount > 0.0), priority, nobody)
@@ -246,7 +250,7 @@ def compete(
         width = jnp.where(first < nobody, width - taken[first % size], width)
         return won | wins, width, left - taken, jnp.any(wins), matches + 1
 
-    start = jnp.zeros(size, bool), width, left, jnp.array(True), jnp.int32(0)
+    start: Match = jnp.zeros(size, bool), width, left, jnp.array(True), jnp.int32(0)
     won, width, left, _, _ = lax.while_loop(
         lambda state: state[3] & (state[4] < MATCHES), match, start
     )
@@ -255,12 +259,12 @@ def compete(
 
 def _record(packing: Packing, paths: Array, won: Array) -> Packing:
     """Append the paths that won to the rows."""
-    place = packing.count + jnp.cumsum(won, dtype=jnp.int32) - 1
+    place = packing.found + jnp.cumsum(won, dtype=jnp.int32) - 1
     place = jnp.where(won, place, len(packing.target))
     return packing._replace(
         paths=packing.paths.at[place].set(paths.T, mode="drop"),
         target=packing.target.at[place].set(jnp.arange(len(won), dtype=jnp.int32), mode="drop"),
-        count=packing.count + jnp.sum(won, dtype=jnp.int32),
+        found=packing.found + jnp.sum(won, dtype=jnp.int32),
         served=packing.served | won,
     )
 
@@ -271,5 +275,5 @@ def _refill(packing: Packing, capacity: Array, targets: Targets, due: Array) -> 
     return packing._replace(
         width=jnp.where(due, capacity, packing.width),
         left=jnp.where(due, waiting, packing.left),
-        period=jnp.where(due, packing.count, packing.period),
+        period=jnp.where(due, packing.found, packing.period),
     )

@@ -29,8 +29,9 @@ from .violations import violated_edges
 COLUMNS = 32
 """Searches that cost about as much as one: a device reads so many numbers in one go."""
 
-FEW = 256
-"""Fewer violated edges are packed on the host: that takes less time than launching kernels."""
+FEW = 2048
+"""Fewer violated edges are packed on the host: it takes 5 to 10 us for each, and a round of kernels
+takes 10 to 20 ms on a GPU, however small (a model: see benchmarks/RESULTS.md)."""
 
 SMALL = 64
 """Smaller graphs are filled up to so many nodes."""
@@ -95,7 +96,7 @@ class DevicePackingEngine:
         rows = Rows.empty()
         with clock.measure("subproblems"):
             clock.check()
-            if 0 < len(violated) and not few:
+            if len(violated) > 0 and not few:
                 rows = self._rows(self.pack(x, violated), violated, x)
         if len(rows) > 0 or len(violated) == 0:
             return Separation(rows, len(violated), fallbacks=0)
@@ -116,9 +117,14 @@ class DevicePackingEngine:
                 reach=self._put(reach, np.int32, size, 0),
                 demand=self._put(self._demand[edges], np.float32, size, 0.0),
             )
-            lengths = self._put(lengths, np.int32, self._size, CLOSED)
-            columns = self._columns(len(np.unique(roots)))
-            return pack(self._arcs, lengths, self._capacity, targets, columns)
+            packing: Packing = pack(
+                self._arcs,
+                self._put(lengths, np.int32, self._size, CLOSED),
+                self._capacity,
+                targets,
+                self._columns(len(np.unique(roots))),
+            )
+        return packing
 
     def _columns(self, n_roots: int) -> int:
         """As many as make the cells large enough, and COLUMNS at least."""
@@ -127,7 +133,7 @@ class DevicePackingEngine:
 
     def _rows(self, packing: Packing, violated: IntArray, x: FloatArray) -> Rows:
         """The cycle inequalities of the paths that the host finds in order."""
-        count = min(int(packing.count), len(packing.target))
+        count = min(int(packing.found), len(packing.target))
         paths = np.asarray(packing.paths)[:count]
         at = violated[np.asarray(packing.target)[:count]]
         edges, roots, far_ends = self._cover.edges[at], self._root[at], self._cover.far_ends[at]
