@@ -30,7 +30,7 @@ COLUMNS = 32
 """Searches that cost about as much as one: a device reads so many numbers in one go."""
 
 FEW = 2048
-"""Fewer violated edges are packed on the host: it takes 5 to 10 us for each, and a round of kernels
+"""Fewer violated edges are packed on the host: it takes about 7 us for each, and a round of kernels
 takes 10 to 20 ms on a GPU, however small (a model: see benchmarks/RESULTS.md)."""
 
 SMALL = 64
