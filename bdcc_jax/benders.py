@@ -127,9 +127,7 @@ class Benders:
             for name in self._options.rounding:
                 if name != "local":
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
-                elif (
-                    converged or clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * clock.elapsed
-                ):
+                elif converged or clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * clock.elapsed:
                     labels = lp_guided(graph, x, bounds.labels, clock=clock)
                 else:
                     continue

@@ -146,6 +146,7 @@ def test_disconnected_dense_and_with_hubs(reach):
     ],
 )
 def test_same_bound_and_optimum_as_packing_on_real_instances(name, monkeypatch):
+    monkeypatch.setattr(device_packing, "FEW", 64)
     graph = instance(name)
     bounds = []
     for engine in (engine_of(graph), PackingEngine(graph, vertex_cover(graph, "greedy"))):
@@ -158,7 +159,6 @@ def test_same_bound_and_optimum_as_packing_on_real_instances(name, monkeypatch):
         assert separation.violated_roots == 0
         bounds.append(master.proven_bound)
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-7)
-    monkeypatch.setattr(device_packing, "FEW", 64)
     assert solve(graph, options=OURS).objective == pytest.approx(solve(graph).objective, abs=1e-6)
 
 
