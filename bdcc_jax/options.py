@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-Engine = Literal["auto", "packing", "reference", "pdlp"]
+Engine = Literal["auto", "packing", "device_packing", "reference", "pdlp"]
 RowKind = Literal["split", "aggregated"]
 Direction = Literal["random", "inverse_weight"]
 CoverMethod = Literal["greedy", "exact"]
@@ -53,12 +53,14 @@ class Options:
 
     Parameters
     ----------
-    engine : {'auto', 'packing', 'reference', 'pdlp'}
+    engine : {'auto', 'packing', 'device_packing', 'reference', 'pdlp'}
         Who finds violations and solves the Benders subproblems. 'packing': compiled searches that
         pack the violated paths of all roots into shared capacities, on the CPU; split rows only.
+        'device_packing': the same idea in JAX, all roots at once, on any device.
         'reference': Dijkstra and HiGHS, exactly, one root after another, on the CPU. 'pdlp':
-        Bellman-Ford and a first-order LP solver in JAX, in batches, on any device. 'auto': 'pdlp'
-        on a GPU; on a CPU 'packing', or 'reference' where tau or aggregated rows are asked for.
+        Bellman-Ford and a first-order LP solver in JAX, in batches, on any device. 'auto':
+        'packing' on a CPU and 'device_packing' on a GPU; where tau or aggregated rows are asked
+        for, 'reference' on a CPU and 'pdlp' on a GPU.
     rows : {'split', 'aggregated'}
         'aggregated' adds one Benders row a subproblem solution, as the paper does; 'split' adds
         the violated cycle inequalities that this row is the sum of, which are stronger together.
@@ -71,7 +73,8 @@ class Options:
     ball_size : int, optional
         Subproblems see this many nodes: those on the shortest path to every violated edge (all of
         them, even if they are more), then the nearest to the root. None: all that can matter.
-        'packing' starts with so many nodes a search, and goes further when too few rows come out.
+        'packing' starts with so many nodes a search, and goes further when too few rows come out;
+        with 'device_packing' it is the mean over the searches.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float
@@ -129,9 +132,10 @@ class Options:
         _check_choice("integer", self.integer, get_args(Integer))
         for name in ("odd_wheels", "presolve", "heuristics"):
             _check_choice(name, getattr(self, name), (True, False))
-        if self.engine == "packing" and (self.tau is not None or self.rows == "aggregated"):
+        packs = self.engine in ("packing", "device_packing")
+        if packs and (self.tau is not None or self.rows == "aggregated"):
             raise ValueError(
-                "engine 'packing' has split rows and no Magnanti-Wong problems: "
+                f"engine {self.engine!r} has split rows and no Magnanti-Wong problems: "
                 "use 'reference' or 'pdlp' with tau or aggregated rows"
             )
         if not isinstance(self.rounding, tuple):

@@ -55,10 +55,10 @@ class ArcGroups(NamedTuple):
         return int((self.levels[-1] if self.levels else self.neighbour).shape[0]) - 1
 
 
-def arc_groups(graph: Graph) -> ArcGroups:
-    """Group the arcs of E+, on the host; all sizes are rounded up to buckets."""
+def arc_groups(graph: Graph, least: int = 8) -> ArcGroups:
+    """Group the arcs of E+ by node, at least so many, on the host; sizes are rounded to buckets."""
     starts, neighbours, edges = positive_adjacency(graph)
-    counts = pad(np.diff(starts), bucket(graph.n), 0)
+    counts = pad(np.diff(starts), bucket(graph.n, least=least), 0)
     tables, owners, empty = [], [], len(neighbours)
     while True:
         last = int(counts.max()) <= WIDTH
@@ -119,7 +119,7 @@ def distances(arcs: ArcGroups, lengths: Array, roots: Array, limits: Array) -> A
 
     def sweep(state: tuple[Array, Array]) -> tuple[Array, Array]:
         old, _ = state
-        reached = _minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
+        reached = minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
         new = jnp.where(reached < limits[None, :], jnp.minimum(old, reached), old)
         return new, jnp.any(new < old)
 
@@ -152,7 +152,7 @@ def shortest_path_trees(
         def one_more(k: int) -> Array:
             return jnp.where(tight(k), old[arcs.neighbour[:, k]] + 1, jnp.int32(FAR))
 
-        new = jnp.minimum(old, _minimum(arcs, one_more))
+        new = jnp.minimum(old, minimum(arcs, one_more))
         return new, jnp.any(new < old)
 
     hops = lax.while_loop(lambda state: state[1], sweep, (start, jnp.array(True)))[0]
@@ -162,10 +162,10 @@ def shortest_path_trees(
         nearer = tight(k) & (hops[arcs.neighbour[:, k]] + 1 == hops[arcs.owner])
         return jnp.where(nearer, arc[:, k, None], jnp.int32(FAR))
 
-    return hops, _minimum(arcs, to_parent)
+    return hops, minimum(arcs, to_parent)
 
 
-def _minimum(arcs: ArcGroups, value: Callable[[int], Array]) -> Array:
+def minimum(arcs: ArcGroups, value: Callable[[int], Array]) -> Array:
     """Per node the minimum over its arcs of a value, given for the k-th arc of every group."""
     result = value(0)
     for k in range(1, arcs.neighbour.shape[1]):

@@ -17,6 +17,7 @@ from ..rows import Rows
 from .ball import VIOLATION, Ball, BallFinder
 from .batched import BatchedSolver
 from .device_finder import DeviceFinder
+from .device_packing import DevicePackingEngine
 from .dijkstra import DijkstraFinder
 from .magnanti_wong import MagnantiWong
 from .packing import PackingEngine
@@ -86,16 +87,23 @@ def make_engine(
 ) -> Engine:
     """The engine that the options ask for, on a device; 'auto' is explained in Options."""
     variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
-    if options.engine == "pdlp" or (options.engine == "auto" and device.platform != "cpu"):
+    packs = options.rows == "split" and variant is None
+    choice: str = options.engine
+    if choice == "auto" and device.platform == "cpu":
+        choice = "packing" if packs else "reference"
+    elif choice == "auto":
+        choice = "device_packing" if packs else "pdlp"
+    if choice == "device_packing":
+        enable_compilation_cache()
+        return DevicePackingEngine(graph, cover, options.ball_size, device)
+    if choice == "pdlp":
         enable_compilation_cache()
         return FlowEngine(
             DeviceFinder(graph, cover, options.ball_size, device),
             BatchedSolver(graph, variant, options.pdlp, device),
             options.rows,
         )
-    if options.engine == "packing" or (
-        options.engine == "auto" and options.rows == "split" and variant is None
-    ):
+    if choice == "packing":
         return PackingEngine(graph, cover, options.ball_size)
     return FlowEngine(
         DijkstraFinder(graph, cover, options.ball_size),

@@ -1,0 +1,216 @@
+"""The engines on the CPU backend: rounds, rows and time until the LP has converged.
+
+    python -m benchmarks.engines [--data DIR] [NAME ...]
+
+Every engine runs once to compile and once more for the figures. The last two columns are a model
+of an A100-class card in place of the device at hand, and not measured: see :func:`packing_model`
+and :func:`pdlp_model`. The master, detection and what stays on the host are as measured (for 'pdlp'
+only what is done ball by ball).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from bdcc_jax import Graph, Options, compilation_cache
+from bdcc_jax.arrays import FloatArray, IntArray
+from bdcc_jax.clock import Clock, TimeLimitReached
+from bdcc_jax.cover import vertex_cover
+from bdcc_jax.master import Master
+from bdcc_jax.subproblems import device_packing
+from bdcc_jax.subproblems.bellman_ford import arc_groups
+from bdcc_jax.subproblems.cell_packing import HOPS, Packing
+from bdcc_jax.subproblems.device_finder import DeviceFinder
+from bdcc_jax.subproblems.device_packing import DevicePackingEngine
+from bdcc_jax.subproblems.engine import Engine, FlowEngine, make_engine
+
+from .instances import add_data_option, instance
+from .markdown import print_header, print_row
+
+NAMES = (
+    "opengm-imageseg-stitched/image-seg-piece06",
+    "bsds300test-rf255ucm/126007",
+    "bsds300test-rf255ucm/148026",
+    "opengm-knott3d-stitched/knott-3d-450-piece00",
+    "opengm-knott3d-stitched/knott-3d-150-piece06",
+    "planar/5000",
+    "modularity/adjnoun",
+)
+ENGINES = ("packing", "device_packing", "pdlp")
+HEADINGS = (
+    "instance", "engine", "rounds", "rows", "master s", "detection s", "subproblems s", "bound",
+    "fallbacks", "passes, sweeps", "A100 model ms", "all s, with the model",
+)  # fmt: skip
+
+BANDWIDTH, LAUNCH, SYNC = 2e12, 3e-6, 10e-6
+"""An A100-class card: bytes and seconds. A loop that ends when the data say so is a SYNC a turn."""
+
+MATCHES = 4
+"""Turns of the competition a pass, about."""
+
+
+class CountingEngine(DevicePackingEngine):
+    """Remembers what the model needs of every call, and the seconds on the device at hand."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.calls: list[tuple[int, int, int, int]] = []
+        self.seconds = 0.0
+
+    def pack(self, x: FloatArray, violated: IntArray) -> Packing:
+        """As the engine does."""
+        begin = time.perf_counter()
+        packing = super().pack(x, violated)
+        counts = int(packing.passes), int(packing.sweeps)
+        columns = self._columns(len(np.unique(self._root[violated])))
+        self.calls.append((len(packing.left), columns, *counts))
+        self.seconds += time.perf_counter() - begin
+        return packing
+
+
+@dataclass(frozen=True)
+class Run:
+    """The way to the converged LP."""
+
+    violated_roots: list[int]
+    rows: int
+    seconds: dict[str, float]
+    bound: float
+    fallbacks: int
+
+
+def packing_model(graph: Graph, calls: list[tuple[int, int, int, int]]) -> float:
+    """Seconds that the calls of the device packing would take on the card.
+
+    A sweep reads a number for every arc and column, and reads and writes some for every node and
+    column: three kernels, one more a level of groups, and a test whether it was the last. A pass
+    has the equivalent of three sweeps for the parents, HOPS turns of two kernels for the paths,
+    and a competition of eight kernels a turn; paths are read in sectors of 32 bytes.
+    """
+    arcs = arc_groups(graph)
+    slots, levels, n = arcs.neighbour.size, len(arcs.levels), arcs.n_nodes
+    seconds = 0.0
+    for targets, columns, passes, sweeps in calls:
+        sweep = 4 * columns * (slots + 3 * n) / BANDWIDTH
+        seconds += (sweeps + 3 * passes) * (sweep + (3 + levels) * LAUNCH) + sweeps * SYNC
+        along = 3 * 32 * HOPS * targets / BANDWIDTH
+        seconds += passes * (along + (2 * HOPS + 30) * LAUNCH)
+        seconds += passes * MATCHES * (along + 8 * LAUNCH + SYNC)
+    return seconds
+
+
+def pdlp_model(graph: Graph, violated_roots: list[int], sweeps: int = 32) -> float:
+    """Seconds for the kernels of 'pdlp': 5 us an LP, and at least 1,000 launches a round.
+
+    And Bellman-Ford in float64 over all nodes for every violated root, twice.
+    """
+    arcs = arc_groups(graph)
+    seconds = 0.0
+    for roots in violated_roots:
+        seconds += max(5e-6 * roots, 1000 * LAUNCH)
+        sweep = 8 * roots * (arcs.neighbour.size + 3 * arcs.n_nodes) / BANDWIDTH
+        seconds += 2 * sweeps * (sweep + 3 * LAUNCH + SYNC)
+    return seconds
+
+
+class HostTime:
+    """Adds up the seconds spent in a method of a class, while in the context."""
+
+    def __init__(self, *methods: tuple[type, str]) -> None:
+        self._methods = methods
+        self.seconds = 0.0
+
+    def __enter__(self) -> HostTime:
+        self._originals = [getattr(owner, name) for owner, name in self._methods]
+        for (owner, name), original in zip(self._methods, self._originals, strict=True):
+            setattr(owner, name, self._timed(original))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for (owner, name), original in zip(self._methods, self._originals, strict=True):
+            setattr(owner, name, original)
+
+    def _timed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def method(*arguments: Any, **keywords: Any) -> Any:
+            begin = time.perf_counter()
+            answer = original(*arguments, **keywords)
+            self.seconds += time.perf_counter() - begin
+            return answer
+
+        return method
+
+
+def converge(graph: Graph, engine: Engine, limit: float) -> Run:
+    """Solve the LP over all cycle inequalities."""
+    clock, master = Clock(limit), Master(graph.weights)
+    violated, fallbacks = [], 0
+    while True:
+        with clock.measure("master"):
+            x = master.solve(clock, np.zeros(graph.m))
+        separation = engine.separate(x, clock)
+        master.add(separation.rows)
+        fallbacks += separation.fallbacks
+        if separation.violated_roots == 0:
+            break
+        violated.append(separation.violated_roots)
+    return Run(violated, master.n_rows, dict(clock.spent), master.proven_bound, fallbacks)
+
+
+def report(name: str, graph: Graph, kind: str, limit: float) -> None:
+    cpu = jax.devices("cpu")[0]
+    cover, options = vertex_cover(graph, "greedy"), Options(engine=kind)
+    for _ in range(2):
+        engine: Engine = make_engine(graph, cover, options, np.random.default_rng(0), cpu)
+        if kind == "device_packing":
+            engine = CountingEngine(graph, cover, options.ball_size, cpu)
+        try:
+            with HostTime((DeviceFinder, "_ball"), (FlowEngine, "_rows")) as per_ball:
+                run = converge(graph, engine, limit)
+        except TimeLimitReached:
+            print_row(name, kind, f"not within {limit:.0f} s", *[""] * (len(HEADINGS) - 3))
+            return
+    parts = [run.seconds.get(part, 0.0) for part in ("master", "detection", "subproblems")]
+    counts, model, total = "", "", ""
+    if isinstance(engine, CountingEngine):
+        counts = ", ".join(str(sum(call[i] for call in engine.calls)) for i in (2, 3))
+        seconds = packing_model(graph, engine.calls)
+        model, total = f"{1e3 * seconds:.1f}", f"{sum(parts) - engine.seconds + seconds:.3f}"
+    if kind == "pdlp":
+        seconds = pdlp_model(graph, run.violated_roots)
+        model, total = f"{1e3 * seconds:.1f}", f"{parts[0] + per_ball.seconds + seconds:.3f}"
+    if kind == "packing":
+        total = f"{sum(parts):.3f}"
+    print_row(
+        name, kind, len(run.violated_roots), run.rows, *(f"{s:.3f}" for s in parts),
+        f"{run.bound:.4f}", run.fallbacks, counts, model, total,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    add_data_option(parser)
+    parser.add_argument("names", nargs="*", default=NAMES, metavar="NAME")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds for one convergence")
+    parser.add_argument(
+        "--few", type=int, default=0, help="leave fewer violated edges to the host (default: 0)"
+    )
+    arguments = parser.parse_args()
+    device_packing.FEW = arguments.few
+    compilation_cache.enable()
+    print_header(HEADINGS)
+    for name in arguments.names:
+        graph = instance(name, arguments.data).load()
+        for kind in arguments.engines:
+            report(name, graph, kind, arguments.limit)
+
+
+if __name__ == "__main__":
+    main()
