@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from . import blocks, rounding
-from .arrays import FloatArray
+from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
@@ -26,6 +26,9 @@ from .subproblems.separation import Separation
 
 Observer = Callable[[Round], Status | None]
 """Sees a round; a status stops the run."""
+
+HARD_LP = 100_000
+"""Instances with so many edges and without blocks get a bound before their LP is tried."""
 
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
@@ -83,15 +86,20 @@ class Benders:
 
     def relax(self) -> Status | None:
         """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
-        packs = isinstance(self._engine, PackingEngine)
-        if packs and blocks.worthwhile(self._graph) and (status := self._relax_blocks()):
-            return status
+        if isinstance(self._engine, PackingEngine):
+            block = blocks.blocks(self._graph)
+            if block is not None:
+                if status := self._relax_blocks(block):
+                    return status
+            elif self._graph.m >= HARD_LP:
+                self._bounds.raise_lower(self._engine.packed_bound(self._clock))
         return self._loop()
 
-    def _relax_blocks(self) -> Status | None:
+    def _relax_blocks(self, block: IntArray) -> Status | None:
+        """Solve the LPs of the blocks of a large instance."""
         spent = dict(self._clock.spent)
         reach = self._options.ball_size
-        for bound in blocks.start_from_blocks(self._graph, self._master, reach, self._clock):
+        for bound in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
             self._bounds.raise_lower(bound)
             unknown = Separation(Rows.empty(), len(self._cover), 0)
             if status := self._observe(self._describe(unknown, spent)):

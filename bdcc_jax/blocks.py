@@ -26,34 +26,36 @@ from .subproblems.packing import PackingEngine
 BLOCK_EDGES = 50_000
 """About as many edges make a block; instances with twice as many are cut into blocks."""
 
-
-def worthwhile(graph: Graph) -> bool:
-    """Whether an instance is large enough to be cut into blocks."""
-    return graph.m >= 2 * BLOCK_EDGES
+MOST_CROSSING = 0.1
+"""Share of the edges that may cross from block to block: few in planar and in grid-like graphs."""
 
 
-def blocks(graph: Graph) -> IntArray:
-    """The block of every node: consecutive nodes in an order that keeps neighbours close."""
+def blocks(graph: Graph) -> IntArray | None:
+    """The block of every node: consecutive nodes in an order that keeps neighbours close.
+
+    None if the instance is small, or has no good order: then the blocks would say little.
+    """
+    if graph.m < 2 * BLOCK_EDGES:
+        return None
     u, v = graph.edges.T
     ones = np.ones(graph.m, dtype=np.int8)
     adjacency = sp.coo_array((ones, (u, v)), shape=(graph.n, graph.n)).tocsr()
     order = reverse_cuthill_mckee((adjacency + adjacency.T).tocsr(), symmetric_mode=True)
-    count = max(1, graph.m // BLOCK_EDGES)
     block = np.empty(graph.n, dtype=np.int64)
-    block[order] = np.arange(graph.n) * count // graph.n
-    return block
+    block[order] = np.arange(graph.n) * (graph.m // BLOCK_EDGES) // graph.n
+    return block if graph.cut(block).mean() <= MOST_CROSSING else None
 
 
 def start_from_blocks(
-    graph: Graph, master: Master, reach: int | None, clock: Clock
+    graph: Graph, block: IntArray, master: Master, reach: int | None, clock: Clock
 ) -> Iterator[float]:
     """Fill a new master with the rows of all blocks; yields the lower bound after each block."""
-    parts = Parts(graph, Rows.empty(), np.empty(0), blocks(graph))
+    parts = Parts(graph, Rows.empty(), np.empty(0), block)
     columns = np.where(graph.negative, AT_UPPER, AT_LOWER)  # of edges between blocks
     found, slacks = [], []
     for i in range(len(parts)):
-        block, edges = parts.instance(i), parts.edges(i)
-        part = _solve(block, reach, clock)
+        edges = parts.edges(i)
+        part = _solve(parts.instance(i), reach, clock)
         rows = part.rows
         indices = edges[rows.indices].astype(np.int32)
         found.append(Rows(rows.starts, indices, rows.values, rows.upper))

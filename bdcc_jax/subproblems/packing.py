@@ -22,11 +22,15 @@ from ..clock import Clock
 from ..compiled import compiled
 from ..cover import Cover
 from ..graph import Graph
+from ..lagrangian import Lagrangian
 from ..rows import Rows
 from .ball import VIOLATION, positive_adjacency
 from .path_search import search
 from .separation import Separation
 from .violations import violated_edges
+
+FAR = 4096
+"""Nodes that a search settles to find a lower bound without an LP."""
 
 GROWTH = 8
 """What the bound on settled nodes is multiplied by to search further."""
@@ -87,6 +91,18 @@ class PackingEngine:
             rows = self._widen(x, violated, clock)
         return Separation(rows, roots if len(rows) > 0 else 0, fallbacks=0)
 
+    def packed_bound(self, clock: Clock) -> float:
+        """A lower bound without any LP, for instances whose LP may never be solved.
+
+        At ``x = (1 on E-, 0 on E+)`` the amounts of a packing are multipliers of its rows that
+        leave every weight with its sign, so each unit of it raises the bound by one.
+        """
+        graph = self._graph
+        everything = np.ones(len(self._cover.edges), dtype=bool)
+        with clock.measure("subproblems"):
+            rows = self._pack(graph.negative.astype(np.float64), everything, FAR, 1)
+        return Lagrangian.of(graph.weights, rows, self._amounts).bound
+
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Pack, and let the searches go further while few rows come out and that helps."""
         n_violated = int(violated.sum())
@@ -104,7 +120,7 @@ class PackingEngine:
             self._futile = inf
         return rows
 
-    def _pack(self, x: FloatArray, violated: BoolArray, reach: int) -> Rows:
+    def _pack(self, x: FloatArray, violated: BoolArray, reach: int, passes: int = PASSES) -> Rows:
         exact = reach > self._graph.n
         cover, weights = self._cover, self._graph.weights
         edges, starts, self._amounts = _pack(
@@ -120,6 +136,7 @@ class PackingEngine:
             self._narrow,
             PER_EDGE / 1000 if exact else PER_EDGE,
             reach,
+            passes,
         )
         return Rows.of_cycles(starts, edges)
 
@@ -140,13 +157,15 @@ def _pack(
     narrow: float,
     per_edge: float,
     most: int,
+    passes: int,
 ) -> tuple[NDArray[np.int32], IntArray, FloatArray]:
     """The cycles found, one after another with their negative edge first, and where each starts.
 
     Also the amounts that the first pass packed into the capacities, 0 for later passes.
     """
     n = len(starts) - 1
-    distance, arc = np.full(n, np.inf), np.empty(n, np.int32)
+    distance = np.full(n, np.inf)
+    arc, depth = np.empty(n, np.int32), np.empty(n, np.int32)
     seen, wanted = np.empty(n, np.int32), np.zeros(n, np.bool_)
     keys, nodes = np.empty(len(heads) + 1), np.empty(len(heads) + 1, np.int32)
     width = np.empty(len(weights))
@@ -154,54 +173,55 @@ def _pack(
     has_row = np.zeros(len(negative_edges), np.bool_)
     cycles, ends = [np.int32(0) for _ in range(0)], [0]
     amounts = [0.0 for _ in range(0)]
-    for number in range(PASSES):
+    for number in range(passes):
         before = len(ends) - 1
         width[:] = np.maximum(weights, 0.0)
         for j in range(len(negative_edges)):
             waits = violated[j] and not has_row[j]
             left[j] = -weights[negative_edges[j]] if waits else 0.0
-        for s in range(len(roots)):
-            root, share = roots[s], range(shares[s], shares[s + 1])
-            found = True
-            while found:
-                found = False
-                reach, missing = 0.0, 0
-                for j in share:
-                    if left[j] > narrow:
-                        reach = max(reach, x[negative_edges[j]])
-                        wanted[far_ends[j]] = True
-                        missing += 1
-                if missing == 0:
-                    break
-                touched = search(
-                    root, starts, heads, edge_ids, x, width, narrow, per_edge, reach,
-                    wanted, missing, most, distance, arc, seen, keys, nodes,
-                )  # fmt: skip
-                for j in share:
-                    v = far_ends[j]
-                    wanted[v] = False
-                    if left[j] <= narrow or distance[v] == np.inf:
-                        continue
-                    amount, length, u = left[j], 0.0, v
-                    while u != root:
-                        e = edge_ids[arc[u]]
-                        amount, length = min(amount, width[e]), length + x[e]
-                        u = tails[arc[u]]
-                    if amount <= narrow or length >= x[negative_edges[j]] - VIOLATION:
-                        continue
-                    cycles.append(np.int32(negative_edges[j]))
-                    u = v
-                    while u != root:
-                        e = edge_ids[arc[u]]
-                        width[e] -= amount
-                        cycles.append(e)
-                        u = tails[arc[u]]
-                    ends.append(len(cycles))
-                    amounts.append(amount if number == 0 else 0.0)
-                    left[j] -= amount
-                    has_row[j] = found = True
-                for i in range(touched):
-                    distance[seen[i]] = np.inf
+        for hops in (2, 3, n):
+            for s in range(len(roots)):
+                root, share = roots[s], range(shares[s], shares[s + 1])
+                found = True
+                while found:
+                    found = False
+                    reach, missing = 0.0, 0
+                    for j in share:
+                        if left[j] > narrow:
+                            reach = max(reach, x[negative_edges[j]])
+                            wanted[far_ends[j]] = True
+                            missing += 1
+                    if missing == 0:
+                        break
+                    touched = search(
+                        root, starts, heads, edge_ids, x, width, narrow, per_edge, reach,
+                        wanted, missing, most, hops, depth, distance, arc, seen, keys, nodes,
+                    )  # fmt: skip
+                    for j in share:
+                        v = far_ends[j]
+                        wanted[v] = False
+                        if left[j] <= narrow or distance[v] == np.inf:
+                            continue
+                        amount, length, u = left[j], 0.0, v
+                        while u != root:
+                            e = edge_ids[arc[u]]
+                            amount, length = min(amount, width[e]), length + x[e]
+                            u = tails[arc[u]]
+                        if amount <= narrow or length >= x[negative_edges[j]] - VIOLATION:
+                            continue
+                        cycles.append(np.int32(negative_edges[j]))
+                        u = v
+                        while u != root:
+                            e = edge_ids[arc[u]]
+                            width[e] -= amount
+                            cycles.append(e)
+                            u = tails[arc[u]]
+                        ends.append(len(cycles))
+                        amounts.append(amount if number == 0 else 0.0)
+                        left[j] -= amount
+                        has_row[j] = found = True
+                    for i in range(touched):
+                        distance[seen[i]] = np.inf
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
             break
     return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)

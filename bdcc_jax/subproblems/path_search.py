@@ -24,6 +24,8 @@ def search(
     wanted: NDArray[np.bool_],
     missing: int,
     most: int,
+    hops: int,
+    depth: NDArray[np.int32],
     distance: FloatArray,
     arc: NDArray[np.int32],
     seen: NDArray[np.int32],
@@ -33,11 +35,12 @@ def search(
     """Settle nodes nearest first until all ``missing`` wanted ones are, or ``most`` nodes.
 
     An edge counts ``length + per_edge``, so that of equally short paths the one with the fewest
-    edges wins; edges not wider than ``narrow`` and nodes not nearer than ``reach`` are left out.
+    edges wins; edges not wider than ``narrow`` and nodes not nearer than ``reach`` are left out,
+    and so is what a node reached by ``hops`` edges leads to.
     Fills ``distance`` and, per node, the ``arc`` that leads to it; returns how many nodes it
     touched, which are in ``seen``.
     """
-    distance[root], arc[root] = 0.0, -1
+    distance[root], arc[root], depth[root] = 0.0, -1, 0
     seen[0] = root
     touched, settled, size = 1, 0, 1
     keys[0], nodes[0] = 0.0, root
@@ -54,6 +57,8 @@ def search(
         settled += 1
         if settled > most:
             break
+        if depth[u] == hops:
+            continue
         for k in range(starts[u], starts[u + 1]):
             e = edge_ids[k]
             if width[e] <= narrow:
@@ -64,7 +69,7 @@ def search(
                 if distance[v] == np.inf:
                     seen[touched] = v
                     touched += 1
-                distance[v], arc[v] = there, k
+                distance[v], arc[v], depth[v] = there, k, depth[u] + 1
                 push(keys, nodes, size, there, v)
                 size += 1
     return touched

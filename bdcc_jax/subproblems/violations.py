@@ -67,7 +67,8 @@ def _violated(
 ) -> BoolArray:
     """Search from the place of every root to the places of its far ends."""
     n = len(starts) - 1
-    distance, arc = np.full(n, np.inf), np.empty(n, np.int32)
+    distance = np.full(n, np.inf)
+    arc, depth = np.empty(n, np.int32), np.empty(n, np.int32)
     seen, wanted = np.empty(n, np.int32), np.zeros(n, np.bool_)
     keys, nodes = np.empty(len(heads) + 1), np.empty(len(heads) + 1, np.int32)
     violated = np.zeros(len(negative_edges), np.bool_)
@@ -90,7 +91,7 @@ def _violated(
             continue
         touched = search(
             root, starts, heads, edge_ids, x, x, 0.0, 0.0, reach,
-            wanted, missing, n, distance, arc, seen, keys, nodes,
+            wanted, missing, n, n, depth, distance, arc, seen, keys, nodes,
         )  # fmt: skip
         for j in range(shares[s], shares[s + 1]):
             target = far_place[j]
