@@ -150,16 +150,17 @@ class Master:
         self._highs.setOptionValue("solver", "choose")
         # The incumbent is good already, and cycle inequalities have no symmetry worth finding.
         self._highs.setOptionValue("mip_heuristic_effort", 0.0)
+        # HiGHS calls an incumbent optimal that is off by this much: less than Bounds' tolerance.
+        self._highs.setOptionValue("mip_feasibility_tolerance", 1e-10)
         self._highs.setOptionValue("mip_heuristic_run_feasibility_jump", False)
         self._highs.setOptionValue("mip_detect_symmetry", False)
         if self.n_rows + len(kinds) >= SMALL:
             self._highs.setOptionValue("presolve", "choose")
 
     def solve_carefully(self) -> None:
-        """From here on the ILP is solved as it is and to tighter tolerances, which is slower."""
+        """From here on the ILP is solved as it is, which is slower."""
         self._highs.clearSolver()
         self._highs.setOptionValue("presolve", "off")
-        self._highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
 
     def solve(self, clock: Clock, incumbent: FloatArray) -> FloatArray:
         """A minimiser of the LP, or of the ILP once integrality is enforced.

@@ -198,7 +198,7 @@ class Solver:
         self.bounds.raise_lower(parts.bound)
 
     def _solve_pieces(self, independent: Parts) -> Status:
-        enough = self.bounds.tolerance / len(independent)
+        enough = self.bounds.tolerance / (4 * len(independent))
         for i in independent.smallest_first():
             if independent.gap(i, self.bounds.labels) <= enough:
                 continue

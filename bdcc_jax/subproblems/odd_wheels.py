@@ -17,12 +17,14 @@ shortest path from i to its mirror image in two copies of the graph whose edges 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..arrays import FloatArray, IntArray
 from ..compiled import compiled
 from ..graph import Graph
 from ..heap import drop_top, push
 from ..rows import Rows
+from .path_search import Network, network
 
 VIOLATION = 1e-3
 """Wheels that are violated by less hardly move the bound."""
@@ -43,8 +45,8 @@ def violated_wheels(graph: Graph, x: FloatArray) -> Rows:
     >>> rows.violation(np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0])).tolist(), rows.upper.tolist()
     ([0.5], [1.0])
     """
-    starts, heads, ids = _adjacency(graph)
-    rims, spokes, ends = _wheels(starts, heads, ids, x)
+    u, v = graph.edges.T
+    rims, spokes, ends = _wheels(network(graph.n, u, v, np.arange(graph.m)), x)
     lengths = np.diff(ends)
     row = np.repeat(np.arange(len(lengths)), lengths)
     rows, indices = np.concatenate([row, row]), np.concatenate([rims, spokes])
@@ -53,20 +55,10 @@ def violated_wheels(graph: Graph, x: FloatArray) -> Rows:
     return Rows(2 * ends, indices[order].astype(np.int32), values[order], (lengths - 1) / 2)
 
 
-def _adjacency(graph: Graph) -> tuple[IntArray, IntArray, IntArray]:
-    """All edges by node, both directions of each."""
-    u, v = graph.edges.T
-    tails, ids = np.concatenate([u, v]), np.arange(graph.m)
-    order = np.argsort(tails, kind="stable")
-    starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
-    return starts, np.concatenate([v, u])[order], np.concatenate([ids, ids])[order]
-
-
 @compiled
-def _wheels(
-    starts: IntArray, heads: IntArray, ids: IntArray, x: FloatArray
-) -> tuple[IntArray, IntArray, IntArray]:
+def _wheels(edges: Network, x: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
     """Rim edges and spokes of all wheels, one after another, and where each begins."""
+    starts, heads, ids = edges
     n = len(starts) - 1
     local = np.full(n, -1)
     rims, spokes, ends = [0 for _ in range(0)], [0 for _ in range(0)], [0]
@@ -78,7 +70,7 @@ def _wheels(
                 around.append(k)
         size = len(around)
         if size >= 3:
-            tail, head, edge = _rim_graph(starts, heads, ids, around, local)
+            tail, head, edge = _rim_graph(edges, around, local)
             _rims(size, tail, head, edge, ids, around, x, rims, spokes, ends)
         for k in around:
             local[heads[k]] = -1
@@ -87,9 +79,10 @@ def _wheels(
 
 @compiled
 def _rim_graph(
-    starts: IntArray, heads: IntArray, ids: IntArray, around: list[int], local: IntArray
+    edges: Network, around: list[int], local: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """The edges between the neighbours of a hub: slices by local node, local heads, edge ids."""
+    starts, heads, ids = edges
     first = np.zeros(len(around) + 1, np.int64)
     head, edge = [0 for _ in range(0)], [0 for _ in range(0)]
     for i in range(len(around)):
@@ -108,7 +101,7 @@ def _rims(
     first: IntArray,
     head: IntArray,
     edge: IntArray,
-    ids: IntArray,
+    ids: NDArray[np.int32],
     around: list[int],
     x: FloatArray,
     rims: list[int],

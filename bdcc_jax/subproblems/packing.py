@@ -24,8 +24,8 @@ from ..cover import Cover
 from ..graph import Graph
 from ..lagrangian import Lagrangian
 from ..rows import Rows
-from .ball import VIOLATION, positive_adjacency
-from .path_search import search
+from .ball import VIOLATION
+from .path_search import Network, Tree, clear, network, new_tree, search
 from .separation import Separation
 from .violations import violated_edges
 
@@ -71,10 +71,9 @@ class PackingEngine:
 
     def __init__(self, graph: Graph, cover: Cover, reach: int | None = 64) -> None:
         self._graph, self._cover = graph, cover
-        starts, heads, edge_ids = positive_adjacency(graph)
-        tails = np.repeat(np.arange(graph.n), np.diff(starts))
-        self._starts = starts
-        self._arcs = heads.astype(np.int32), edge_ids.astype(np.int32), tails.astype(np.int32)
+        positive = np.flatnonzero(graph.positive)
+        u, v = graph.edges[positive].T
+        self._network = network(graph.n, u, v, positive)
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
         self._reach = graph.n + 1 if reach is None else reach
         self._futile = inf  # violated edges when longer searches last were in vain
@@ -118,14 +117,21 @@ class PackingEngine:
                 break
             self._reach, rows = GROWTH * self._reach, wider
             self._futile = inf
-        return rows
+        # Only edges of hardly any weight, or very long paths, are left: now without any margin.
+        return rows if len(rows) > 0 else self._pack(x, violated, self._graph.n + 1, margin=0.0)
 
-    def _pack(self, x: FloatArray, violated: BoolArray, reach: int, passes: int = PASSES) -> Rows:
-        exact = reach > self._graph.n
+    def _pack(
+        self,
+        x: FloatArray,
+        violated: BoolArray,
+        reach: int,
+        passes: int = PASSES,
+        margin: float = 1.0,
+    ) -> Rows:
+        per_edge = PER_EDGE / 1000 if reach > self._graph.n else PER_EDGE
         cover, weights = self._cover, self._graph.weights
         edges, starts, self._amounts = _pack(
-            self._starts,
-            *self._arcs,
+            self._network,
             x,
             weights,
             cover.roots,
@@ -133,8 +139,8 @@ class PackingEngine:
             cover.edges,
             cover.far_ends,
             violated,
-            self._narrow,
-            PER_EDGE / 1000 if exact else PER_EDGE,
+            margin * self._narrow,
+            margin * per_edge,
             reach,
             passes,
         )
@@ -143,10 +149,7 @@ class PackingEngine:
 
 @compiled
 def _pack(
-    starts: IntArray,
-    heads: NDArray[np.int32],
-    edge_ids: NDArray[np.int32],
-    tails: NDArray[np.int32],
+    positive: Network,
     x: FloatArray,
     weights: FloatArray,
     roots: IntArray,
@@ -163,11 +166,7 @@ def _pack(
 
     Also the amounts that the first pass packed into the capacities, 0 for later passes.
     """
-    n = len(starts) - 1
-    distance = np.full(n, np.inf)
-    arc, depth = np.empty(n, np.int32), np.empty(n, np.int32)
-    seen, wanted = np.empty(n, np.int32), np.zeros(n, np.bool_)
-    keys, nodes = np.empty(len(heads) + 1), np.empty(len(heads) + 1, np.int32)
+    tree = new_tree(positive)
     width = np.empty(len(weights))
     left = np.empty(len(negative_edges))
     has_row = np.zeros(len(negative_edges), np.bool_)
@@ -179,9 +178,10 @@ def _pack(
         for j in range(len(negative_edges)):
             waits = violated[j] and not has_row[j]
             left[j] = -weights[negative_edges[j]] if waits else 0.0
-        for hops in (2, 3, n):
+        # The shortest cycles first: they make the better rows and take the least capacity.
+        for hops in (2, 3, len(positive.starts)):
             for s in range(len(roots)):
-                root, share = roots[s], range(shares[s], shares[s + 1])
+                share = range(shares[s], shares[s + 1])
                 found = True
                 while found:
                     found = False
@@ -189,39 +189,55 @@ def _pack(
                     for j in share:
                         if left[j] > narrow:
                             reach = max(reach, x[negative_edges[j]])
-                            wanted[far_ends[j]] = True
+                            tree.wanted[far_ends[j]] = True
                             missing += 1
                     if missing == 0:
                         break
                     touched = search(
-                        root, starts, heads, edge_ids, x, width, narrow, per_edge, reach,
-                        wanted, missing, most, hops, depth, distance, arc, seen, keys, nodes,
+                        roots[s], positive, tree, x, width, narrow, per_edge,
+                        reach, missing, most, hops,
                     )  # fmt: skip
                     for j in share:
-                        v = far_ends[j]
-                        wanted[v] = False
-                        if left[j] <= narrow or distance[v] == np.inf:
-                            continue
-                        amount, length, u = left[j], 0.0, v
-                        while u != root:
-                            e = edge_ids[arc[u]]
-                            amount, length = min(amount, width[e]), length + x[e]
-                            u = tails[arc[u]]
-                        if amount <= narrow or length >= x[negative_edges[j]] - VIOLATION:
-                            continue
-                        cycles.append(np.int32(negative_edges[j]))
-                        u = v
-                        while u != root:
-                            e = edge_ids[arc[u]]
-                            width[e] -= amount
-                            cycles.append(e)
-                            u = tails[arc[u]]
-                        ends.append(len(cycles))
-                        amounts.append(amount if number == 0 else 0.0)
-                        left[j] -= amount
-                        has_row[j] = found = True
-                    for i in range(touched):
-                        distance[seen[i]] = np.inf
+                        tree.wanted[far_ends[j]] = False
+                        e, v = negative_edges[j], far_ends[j]
+                        amount = _take(roots[s], e, v, left[j], narrow, x, tree, width, cycles)
+                        if amount > 0.0:
+                            ends.append(len(cycles))
+                            amounts.append(amount if number == 0 else 0.0)
+                            left[j] -= amount
+                            has_row[j] = found = True
+                    clear(tree, touched)
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
             break
     return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)
+
+
+@compiled
+def _take(
+    root: int,
+    negative_edge: int,
+    far_end: int,
+    left: float,
+    narrow: float,
+    x: FloatArray,
+    tree: Tree,
+    width: FloatArray,
+    cycles: list[np.int32],
+) -> float:
+    """Send what fits along the path in the tree, if its cycle is violated; append the cycle."""
+    if left <= narrow or tree.distance[far_end] == np.inf:
+        return 0.0
+    amount, length, u = left, 0.0, far_end
+    while u != root:
+        e = tree.edge[u]
+        amount, length, u = min(amount, width[e]), length + x[e], tree.parent[u]
+    if amount <= narrow or length >= x[negative_edge] - VIOLATION:
+        return 0.0
+    cycles.append(np.int32(negative_edge))
+    u = far_end
+    while u != root:
+        e = tree.edge[u]
+        width[e] -= amount
+        cycles.append(e)
+        u = tree.parent[u]
+    return amount

@@ -10,14 +10,13 @@ near the end of a solve these are few. That makes the last, exact rounds cheap.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 from ..cover import Cover
 from ..graph import Graph
 from .ball import VIOLATION
-from .path_search import search
+from .path_search import Network, clear, network, new_tree, search
 
 
 def violated_edges(graph: Graph, cover: Cover, x: FloatArray) -> BoolArray:
@@ -37,68 +36,49 @@ def violated_edges(graph: Graph, cover: Cover, x: FloatArray) -> BoolArray:
     u, v = place[graph.edges[open_edges]].T
     apart = u != v
     open_edges, u, v = open_edges[apart], u[apart], v[apart]
-    tails = np.concatenate([u, v])
-    order = np.argsort(tails, kind="stable")
-    starts = np.searchsorted(tails[order], np.arange(place.max() + 2))
     return _violated(
-        starts,
-        np.concatenate([v, u])[order].astype(np.int32),
-        np.concatenate([open_edges, open_edges])[order].astype(np.int32),
+        network(int(place.max()) + 1, u, v, open_edges),
         x,
         cover.starts,
         cover.edges,
         place[cover.roots],
         place[cover.far_ends],
-        VIOLATION,
     )
 
 
 @compiled
 def _violated(
-    starts: IntArray,
-    heads: NDArray[np.int32],
-    edge_ids: NDArray[np.int32],
+    places: Network,
     x: FloatArray,
     shares: IntArray,
     negative_edges: IntArray,
     root_place: IntArray,
     far_place: IntArray,
-    least: float,
 ) -> BoolArray:
     """Search from the place of every root to the places of its far ends."""
-    n = len(starts) - 1
-    distance = np.full(n, np.inf)
-    arc, depth = np.empty(n, np.int32), np.empty(n, np.int32)
-    seen, wanted = np.empty(n, np.int32), np.zeros(n, np.bool_)
-    keys, nodes = np.empty(len(heads) + 1), np.empty(len(heads) + 1, np.int32)
+    n, starts = len(places.starts) - 1, places.starts
+    tree = new_tree(places)
     violated = np.zeros(len(negative_edges), np.bool_)
     for s in range(len(root_place)):
-        root = root_place[s]
+        root, share = root_place[s], range(shares[s], shares[s + 1])
         reach, missing = 0.0, 0
-        for j in range(shares[s], shares[s + 1]):
+        for j in share:
             size, target = x[negative_edges[j]], far_place[j]
-            if size <= least:
+            if size <= VIOLATION:
                 continue
             if target == root:
                 violated[j] = True
             elif starts[target] < starts[target + 1]:
-                reach = max(reach, size - least)
-                missing += not wanted[target]
-                wanted[target] = True
-        if missing == 0 or starts[root] == starts[root + 1]:
-            for j in range(shares[s], shares[s + 1]):
-                wanted[far_place[j]] = False
-            continue
-        touched = search(
-            root, starts, heads, edge_ids, x, x, 0.0, 0.0, reach,
-            wanted, missing, n, n, depth, distance, arc, seen, keys, nodes,
-        )  # fmt: skip
-        for j in range(shares[s], shares[s + 1]):
+                reach = max(reach, size - VIOLATION)
+                missing += not tree.wanted[target]
+                tree.wanted[target] = True
+        touched = 0
+        if missing > 0 and starts[root] < starts[root + 1]:
+            touched = search(root, places, tree, x, x, 0.0, 0.0, reach, missing, n, n)
+        for j in share:
             target = far_place[j]
-            wanted[target] = False
-            size = x[negative_edges[j]]
-            if size > least and distance[target] < size - least:
+            tree.wanted[target] = False
+            if tree.distance[target] < x[negative_edges[j]] - VIOLATION:
                 violated[j] = True
-        for i in range(touched):
-            distance[seen[i]] = np.inf
+        clear(tree, touched)
     return violated
