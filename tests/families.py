@@ -9,6 +9,11 @@ import numpy as np
 from oracles import brute_force, random_graph, triangle_milp
 
 from bdcc_jax import Graph
+from bdcc_jax.clock import Clock
+from bdcc_jax.cover import vertex_cover
+from bdcc_jax.rows import Rows
+from bdcc_jax.subproblems.odd_wheels import violated_wheels
+from bdcc_jax.subproblems.packing import PackingEngine
 
 
 def optimum(graph: Graph) -> float:
@@ -101,3 +106,21 @@ def small_instances(seed: int) -> dict[str, Graph]:
         "Petersen": signed(rng, nx.petersen_graph(), kind),
         "7-wheel": wheel(7, float(rng.choice([0.7, 1.0, 1.3]))),
     }
+
+
+def valid_rows(graph: Graph, rng: np.random.Generator) -> Rows:
+    """Cycle inequalities and odd wheels that some random x violate."""
+    if graph.m == 0:
+        return Rows.empty()
+    engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
+    parts = []
+    for hub in rng.permutation(graph.n)[:4]:
+        x = rng.choice([0.0, 0.5, 1.0], graph.m)
+        parts.append(engine.separate(x, Clock(None)).rows)
+        parts.append(violated_wheels(graph, np.where((graph.edges == hub).any(axis=1), 0.5, 1.0)))
+    return Rows.concatenate(parts)
+
+
+def random_multipliers(rows: Rows, rng: np.random.Generator, size: float = 1.0) -> np.ndarray:
+    """Many of them 0, as in the solution of an LP."""
+    return size * rng.random(len(rows)) * (rng.random(len(rows)) < 0.4)
