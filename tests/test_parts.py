@@ -234,6 +234,34 @@ def test_the_open_region_is_empty_iff_there_is_no_gap(seed):
         assert region.any() == (gap > 1e-5), gap
 
 
+@few
+@given(seeds)
+def test_the_open_region_is_made_of_the_terms_of_the_gap(seed):
+    """Term by term: edges that are cut or kept against r, rows that have a price but are slack."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 8, 0.7)
+    rows = valid_rows(graph, rng)
+    multipliers = random_multipliers(rows, rng) * (rng.random(len(rows)) < 0.2)
+    labels, least = rng.integers(0, 2, graph.n), 0.5
+    cut = graph.cut(labels)
+    reduced = Lagrangian.of(graph.weights, rows, multipliers).reduced
+    expected, total = set(), 0.0
+    for e, r in enumerate(reduced):
+        term = max(r, 0.0) if cut[e] else max(-r, 0.0)
+        expected |= set(graph.edges[e].tolist()) if term > least else set()
+        total += term
+    for i, y in enumerate(multipliers):
+        entries = slice(rows.starts[i], rows.starts[i + 1])
+        edges = rows.indices[entries]
+        term = y * (rows.upper[i] - rows.values[entries] @ cut[edges])
+        expected |= set(graph.edges[edges].ravel().tolist()) if term > least else set()
+        total += term
+    bound = Lagrangian.of(graph.weights, rows, multipliers).bound
+    assert total == pytest.approx(graph.objective(labels) - bound, abs=1e-9)
+    region = open_region(graph, rows, multipliers, labels, least)
+    assert set(np.flatnonzero(region).tolist()) == expected
+
+
 def test_the_open_region_is_where_the_wheel_is():
     """A wheel at the end of a path on which the LP is tight."""
     graph = joined([wheel(5), Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, -1.0, 1.0])], [(0, 6, 2.0)])
