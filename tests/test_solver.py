@@ -16,10 +16,12 @@ from families import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import random_graph
+from oracles import all_cuts, partitions, random_graph
 
-from bdcc_jax import Graph, Options, solve
+from bdcc_jax import Graph, Options, fixing, solve
+from bdcc_jax import solver as solver_module
 from bdcc_jax.benders import Benders
+from bdcc_jax.bounds import Bounds
 from bdcc_jax.solver import Solver
 
 COMBINATIONS = [
@@ -168,6 +170,50 @@ def test_independent_pieces_are_solved_one_by_one(monkeypatch):
     check_optimal(graph, solve(graph, options=BARE), best)
     assert calls["_solve_pieces"] == 1
     assert calls["_solve_instead"] >= 4
+
+
+@pytest.mark.parametrize("rings", [1, 6])
+def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(rings, monkeypatch):
+    """The second best stands in for the optimum, which decisions must still leave possible."""
+    monkeypatch.setattr(solver_module, "RINGS", rings)
+    solvers, decisions = [], []
+    divide, decide, offer = Solver._divide, fixing.by_reduced_cost, Bounds.offer
+
+    def watched(self, benders):
+        solvers.append(self)
+        return divide(self, benders)
+
+    def recorded(reduced, slack):
+        decisions.append((solvers[-1], solvers[-1].bounds.cutoff, decide(reduced, slack)))
+        return decisions[-1][-1]
+
+    def withheld(self, labels):
+        if self._graph is graph and graph.objective(labels) <= costs.min() + 1e-9:
+            labels = runner_up
+        return offer(self, labels)
+
+    monkeypatch.setattr(Solver, "_divide", watched)
+    monkeypatch.setattr(fixing, "by_reduced_cost", recorded)
+    monkeypatch.setattr(Bounds, "offer", withheld)
+    decided = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        friends = wheel(3, spoke=2.0, rim=2.0)  # beside them the LP is right
+        plain = joined([wheel(3), friends], [(0, 4, 0.25), (1, 5, -0.25)])
+        graph = Graph(8, plain.edges, plain.weights + rng.normal(0, 0.02, plain.m))
+        cuts = all_cuts(graph)
+        costs = cuts @ graph.weights
+        runner_up = partitions(8)[np.argsort(costs)[1]]
+        options = Options(presolve=False, odd_wheels=False, heuristics=False)
+        solve(graph, options=options)
+        for solver, cutoff, decision in decisions:
+            if solver._graph is graph:
+                cheaper = cuts[costs < cutoff]
+                assert not cheaper[:, decision.kept].any()
+                assert cheaper[:, decision.cut].all()
+                decided += len(cheaper) * int((decision.kept | decision.cut).sum())
+        decisions.clear()
+    assert decided > 0
 
 
 # Stops, also inside of an instance that is solved in place of the one given.
