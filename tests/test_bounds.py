@@ -1,0 +1,202 @@
+"""Both bounds of a solve: what is taken, what is refused, and when they have met."""
+
+from math import gcd, inf, nextafter
+
+import numpy as np
+import pytest
+from families import joined, wheel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import all_cuts, brute_force, random_graph
+
+from bdcc_jax import Graph, Status
+from bdcc_jax.bounds import TOLERANCE, Bounds
+from bdcc_jax.enumeration import best_of_all
+
+TRIANGLE = ([0, 1, 0], [1, 2, 2])
+
+
+def triangle(*weights):
+    """Weights of the edges 01, 12, 02."""
+    return Graph.from_edges(*TRIANGLE, weights)
+
+
+@st.composite
+def integer_graphs(draw):
+    n, factor = draw(st.integers(3, 6)), draw(st.sampled_from([1, 2, 6, 10**6]))
+    u, v = np.triu_indices(n, 1)
+    weight = st.sampled_from([-5, -3, -2, -1, 1, 2, 3, 4])
+    w = draw(st.lists(weight, min_size=len(u), max_size=len(u)))
+    return Graph.from_edges(u, v, np.array(w, dtype=float) * factor, n)
+
+
+def test_the_start():
+    """Everything apart or all that attraction joins, whichever is better; all of E- below."""
+    graph = triangle(2.0, -1.0, -3.0)
+    bounds = Bounds(graph)
+    assert (bounds.lower, bounds.upper) == (-4.0, -4.0)
+    assert bounds.labels.tolist() == [0, 0, 1]
+    assert bounds.cut.tolist() == graph.cut([0, 0, 1]).tolist()
+    assert bounds.verdict is Status.OPTIMAL
+
+
+def test_an_empty_instance_is_solved():
+    bounds = Bounds(Graph(3, [], []))
+    assert (bounds.lower, bounds.upper, bounds.verdict) == (0.0, 0.0, Status.OPTIMAL)
+
+
+@settings(max_examples=50, deadline=None)
+@given(integer_graphs(), st.floats(0.0, 1.0))
+def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(graph, share):
+    optimum = brute_force(graph)
+    bound = graph.negative_sum + share * (optimum - graph.negative_sum)
+    bounds = Bounds(graph)
+    bounds.offer(best_of_all(graph))
+    assert bounds.raise_lower(bound)
+    unit = gcd(*graph.weights.astype(int).tolist())
+    assert bound - bounds.tolerance <= bounds.lower <= optimum
+    assert bounds.lower % unit == 0
+    assert bounds.lower < bound + unit
+
+
+@pytest.mark.parametrize(
+    ("bound", "lower"), [(-7.9, -6.0), (-6.1, -6.0), (-6.0, -6.0), (-8.1, -8.0), (-11.9, -10.0)]
+)
+def test_the_unit_is_the_greatest_common_divisor(bound, lower):
+    graph = Graph(7, [(0, 1), (2, 3), (4, 5), (5, 6), (4, 6)], [-2.0, -4.0, 6.0, 6.0, -4.0])
+    bounds = Bounds(graph)
+    bounds.raise_lower(bound)
+    assert bounds.lower == lower
+
+
+def test_a_bound_that_passes_a_multiple_by_a_rounding_error_is_that_multiple():
+    bounds = Bounds(wheel(5))  # the optimum is -2
+    bounds.raise_lower(-3.0 + 0.9 * bounds.tolerance)
+    assert bounds.lower == -3.0
+    bounds.raise_lower(-3.0 + 2 * bounds.tolerance)
+    assert bounds.lower == -2.0
+
+
+def test_float_weights_have_no_unit():
+    graph = triangle(1.5, 1.0, -1.0)
+    bounds = Bounds(graph)
+    bounds.raise_lower(-0.7)
+    assert bounds.lower == -0.7
+    assert bounds.upper - bounds.cutoff == bounds.tolerance / 4
+
+
+@pytest.mark.parametrize("weight", [1e9, 2.0**53, 1e200])
+def test_integer_weights_whose_unit_drowns_in_the_tolerance_have_no_unit(weight):
+    graph = triangle(weight, weight, -1.0)
+    bounds = Bounds(graph)
+    assert bounds.verdict is Status.OPTIMAL  # a difference of 1 in the sums is below the tolerance
+    bounds = Bounds(triangle(weight, weight, -0.5 * weight))
+    bounds.raise_lower(-0.3 * weight)
+    assert bounds.lower in (-0.3 * weight, 0.0)
+    assert bounds.lower <= bounds.upper == 0.0
+
+
+def test_huge_integers_with_a_huge_common_divisor_are_not_rounded_past_2_to_the_52():
+    """Their sums are not exact any more."""
+    graph = triangle(2.0**52, 2.0**52, -(2.0**51))
+    bounds = Bounds(graph)
+    bounds.raise_lower(-(2.0**50))
+    assert bounds.lower == -(2.0**50)
+
+
+@settings(max_examples=50, deadline=None)
+@given(integer_graphs())
+def test_no_clustering_of_integer_weights_lies_between_cutoff_and_upper_bound(graph):
+    bounds = Bounds(graph)
+    costs = all_cuts(graph) @ graph.weights
+    assert bounds.cutoff < bounds.upper
+    assert not ((costs >= bounds.cutoff) & (costs < bounds.upper)).any()
+    better = costs[costs < bounds.upper]
+    assert len(better) == 0 or better.max() < bounds.cutoff
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties"])
+def test_that_nothing_is_below_the_cutoff_proves_optimality(kind):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        graph = random_graph(rng, 6, 1.0, kind)
+        bounds = Bounds(graph)
+        bounds.offer(best_of_all(graph))
+        assert bounds.cutoff <= bounds.upper
+        bounds.raise_lower(bounds.cutoff)
+        assert bounds.verdict is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(("spoke", "excess"), [(1.0, 1.0), (1.25, 0.5), (1.25, 1e-6)])
+def test_a_bound_that_a_clustering_contradicts_is_refused(caplog, spoke, excess):
+    bounds = Bounds(wheel(5, spoke))
+    bounds.offer(best_of_all(wheel(5, spoke)))
+    before = bounds.lower
+    assert not bounds.raise_lower(bounds.upper + excess)
+    assert bounds.lower == before
+    assert "but a clustering costs" in caplog.text
+
+
+def test_an_infinite_bound_is_refused_and_minus_infinity_changes_nothing(caplog):
+    for graph in (wheel(5), wheel(5, 0.75)):
+        bounds = Bounds(graph)
+        before = bounds.lower
+        assert not bounds.raise_lower(inf)
+        assert bounds.raise_lower(-inf)
+        assert bounds.lower == before
+
+
+def test_a_bound_that_passes_the_optimum_by_a_rounding_error_is_capped():
+    graph = wheel(5, 1.25)
+    bounds = Bounds(graph)
+    bounds.offer(best_of_all(graph))
+    assert bounds.raise_lower(nextafter(bounds.upper, inf))
+    assert bounds.lower == bounds.upper == brute_force(graph)
+    assert bounds.verdict is Status.OPTIMAL
+
+
+def test_the_tolerance_is_a_share_of_all_weights():
+    graph = triangle(1.5, 1.0, -1.0)
+    bounds = Bounds(graph)
+    assert bounds.tolerance == pytest.approx(TOLERANCE * 3.5)
+    bounds.raise_lower(bounds.upper - 1.01 * bounds.tolerance)
+    assert bounds.verdict is None
+    bounds.raise_lower(bounds.upper - 0.99 * bounds.tolerance)
+    assert bounds.verdict is Status.OPTIMAL
+
+
+def test_bounds_only_get_better():
+    graph = wheel(5, 0.75)
+    bounds = Bounds(graph)
+    best = best_of_all(graph)
+    assert bounds.offer(best)
+    assert not bounds.offer(best)
+    assert not bounds.offer(np.zeros(6, dtype=int))
+    bounds.raise_lower(-3.0)
+    bounds.raise_lower(-4.0)
+    assert (bounds.lower, bounds.upper) == (-3.0, graph.objective(best))
+
+
+def test_a_cluster_that_attraction_does_not_hold_together_is_split():
+    graph = joined([wheel(3, 0.9), wheel(3, 0.9)], [(0, 4, -1.0)])
+    bounds = Bounds(graph)
+    assert bounds.offer(np.array([0, 1, 1, 1, 0, 1, 1, 1]))
+    assert bounds.labels.tolist() == [0, 1, 1, 1, 2, 3, 3, 3]
+    assert bounds.upper == graph.objective(bounds.labels)
+
+
+@pytest.mark.parametrize(
+    ("gap", "absolute_gap", "bound", "verdict"),
+    [
+        (0.1, 0.0, -2.4, None),
+        (0.5, 0.0, -2.4, Status.GAP),
+        (0.0, 0.3, -2.4, None),
+        (0.0, 0.5, -2.4, Status.GAP),
+    ],
+)
+def test_gaps(gap, absolute_gap, bound, verdict):
+    graph = wheel(5, 1 + 1e-4)  # no unit; the optimum is about -2
+    bounds = Bounds(graph, gap=gap, absolute_gap=absolute_gap)
+    bounds.offer(best_of_all(graph))
+    bounds.raise_lower(bound)
+    assert bounds.verdict is verdict
