@@ -57,7 +57,7 @@ class Parts:
             Lagrangian(everything.reduced[edges], -fsum(products[inside])).bound
             for edges, inside in zip(self._edges, _groups(row_part, count), strict=True)
         ]
-        self._is_outside: BoolArray = outside
+        self.outside: BoolArray = outside
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -69,7 +69,7 @@ class Parts:
 
     def decided(self, cutoff: float) -> Fixing:
         """What is certain outside of the parts in every clustering that costs less than this."""
-        return by_reduced_cost(np.where(self._is_outside, self.reduced, 0.0), cutoff - self.bound)
+        return by_reduced_cost(np.where(self.outside, self.reduced, 0.0), cutoff - self.bound)
 
     @property
     def largest(self) -> int:

@@ -193,7 +193,7 @@ def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(ring
         return offer(self, labels)
 
     monkeypatch.setattr(Solver, "_divide", watched)
-    monkeypatch.setattr(fixing, "by_reduced_cost", recorded)
+    monkeypatch.setattr(parts, "by_reduced_cost", recorded)
     monkeypatch.setattr(Bounds, "offer", withheld)
     decided = 0
     for seed in range(12):

@@ -84,15 +84,15 @@ def _rim_graph(
     """The edges between the neighbours of a hub: slices by local node, local heads, edge ids."""
     starts, heads, ids = edges
     first = np.zeros(len(around) + 1, np.int64)
-    head, edge = [0 for _ in range(0)], [0 for _ in range(0)]
+    head, edge = [np.int32(0) for _ in range(0)], [np.int32(0) for _ in range(0)]
     for i in range(len(around)):
         node = heads[around[i]]
         for k in range(starts[node], starts[node + 1]):
             if local[heads[k]] >= 0:
-                head.append(local[heads[k]])
+                head.append(np.int32(local[heads[k]]))
                 edge.append(ids[k])
         first[i + 1] = len(head)
-    return first, np.array(head), np.array(edge)
+    return first, np.array(head, dtype=np.int64), np.array(edge, dtype=np.int64)
 
 
 @compiled
