@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from oracles import all_cuts, partitions, random_graph
 
 from bdcc_jax import Graph, Options, fixing, solve
+from bdcc_jax import parts as parts_module
 from bdcc_jax import solver as solver_module
 from bdcc_jax.benders import Benders
 from bdcc_jax.bounds import Bounds
@@ -193,7 +194,7 @@ def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(ring
         return offer(self, labels)
 
     monkeypatch.setattr(Solver, "_divide", watched)
-    monkeypatch.setattr(parts, "by_reduced_cost", recorded)
+    monkeypatch.setattr(parts_module, "by_reduced_cost", recorded)
     monkeypatch.setattr(Bounds, "offer", withheld)
     decided = 0
     for seed in range(12):
