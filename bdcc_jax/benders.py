@@ -171,6 +171,8 @@ class Benders:
         with clock.measure("rounding"):
             bounds.offer(rounding.threshold(graph, x))
             for name in self._options.rounding:
+                if bounds.verdict:
+                    return
                 if name != "local":
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
                 elif converged or self._may_search():

@@ -31,7 +31,7 @@ Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
 
 FUSED_EDGES = 1_500_000
-"""Local search before the LP fuses as many clusterings as make so many edges, at most eight."""
+"""Local search before the LP fuses as many clusterings as make so many edges, at most two."""
 
 SMALLER = 0.8
 """A reduction that leaves more than this share of the edges is not worth a new start."""
@@ -115,7 +115,7 @@ class Solver:
     def _solve(self) -> Status:
         if self._options.heuristics:
             with self._clock.measure("rounding"):
-                rounds = min(8, FUSED_EDGES // self._graph.m)
+                rounds = min(2, FUSED_EDGES // self._graph.m)
                 labels = local_search(
                     self._graph, rounds=rounds, seed=self._seed, clock=self._clock
                 )
