@@ -58,6 +58,8 @@ class Benders:
         Where batched work runs.
     observe : callable
         Called after every round.
+    rows : Rows
+        Rows to start from.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Benders:
         clock: Clock,
         device: jax.Device,
         observe: Observer,
+        rows: Rows,
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
         self._clock, self._observe = clock, observe
@@ -80,6 +83,7 @@ class Benders:
         with clock.measure("master"):
             allowance = max(options.absolute_gap, bounds.tolerance / 2)
             self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
+            self._master.add(rows)
         self._tightened = -inf  # the lower bound when the last odd wheels were added
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)

@@ -40,10 +40,11 @@ class Parts:
     """
 
     def __init__(self, graph: Graph, rows: Rows, multipliers: FloatArray, part: IntArray) -> None:
-        self._graph = graph
+        self._graph, self._rows = graph, rows
         u, v = part[graph.edges].T
         edge_part = np.where(u == v, u, -1)
         row_part = _common(edge_part[rows.indices], rows.starts)
+        self._row_part = np.where(multipliers > 0, row_part, -1)
         relaxed = row_part < 0
         left = Lagrangian.of(graph.weights, rows.take(relaxed), multipliers[relaxed])
         everything = Lagrangian.of(graph.weights, rows, multipliers)
@@ -83,6 +84,12 @@ class Parts:
     def edges(self, i: int) -> IntArray:
         """The edges of part i, in the order of its instance."""
         return self._edges[i]
+
+    def rows(self, i: int) -> Rows:
+        """The rows inside part i that the LP needs, in the edges of its instance."""
+        rows = self._rows.take(self._row_part == i)
+        local = np.searchsorted(self._edges[i], rows.indices).astype(np.int32)
+        return Rows(rows.starts, local, rows.values, rows.upper)
 
     def instance(self, i: int) -> Graph:
         """Part i, with the weights r."""

@@ -26,6 +26,7 @@ from .options import Options
 from .parts import Parts, ends, open_region, pieces, spots
 from .presolve import Removed, presolve
 from .result import Progress, Round, Status
+from .rows import Rows
 
 Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
@@ -70,6 +71,8 @@ class Solver:
         Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
+    rows : Rows
+        Rows to start from, valid for every clustering; only for instances without presolve.
     """
 
     def __init__(
@@ -82,7 +85,9 @@ class Solver:
         clock: Clock,
         device: jax.Device,
         callback: Callback | None = None,
+        rows: Rows | None = None,
     ) -> None:
+        self._rows = rows or Rows.empty()
         self._graph, self._options, self._clock, self._device = graph, options, clock, device
         self._gap, self._seed, self._callback = gap, seed, callback
         self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
@@ -129,6 +134,7 @@ class Solver:
             clock=self._clock,
             device=self._device,
             observe=self._observe,
+            rows=self._rows,
         )
         if status := benders.relax():
             return status
@@ -206,6 +212,7 @@ class Solver:
                 independent.instance(i),
                 independent.rest_of_bound(i),
                 independent.lift(i, self.bounds.labels),
+                rows=independent.rows(i),
                 partial=True,
             )
             if status not in (Status.OPTIMAL, Status.GAP):
@@ -219,6 +226,7 @@ class Solver:
         options: Options,
         clock: Clock | None = None,
         callback: Callback | None = None,
+        rows: Rows | None = None,
     ) -> Solver:
         return Solver(
             graph,
@@ -227,6 +235,7 @@ class Solver:
             clock=self._clock if clock is None else clock,
             device=self._device,
             callback=callback,
+            rows=rows,
         )
 
     def _guess(self, decisions: fixing.Fixing) -> None:
@@ -253,6 +262,7 @@ class Solver:
         lift: Lift,
         *,
         ceiling: float = inf,
+        rows: Rows | None = None,
         partial: bool = False,
     ) -> tuple[Status, float]:
         """Solve a smaller instance in place of this one; also returns its lower bound.
@@ -291,7 +301,7 @@ class Solver:
             presolve=False,
             absolute_gap=0.0 if partial else allowance,
         )
-        solver = self._solver(graph, options, callback=relay)
+        solver = self._solver(graph, options, callback=relay, rows=rows)
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower)
         if not partial:
