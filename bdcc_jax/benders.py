@@ -33,8 +33,8 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
-ROUNDING_SHARE = 0.2
-"""Local search may take this share of the time until the LP has converged."""
+SEARCHED_EDGES = 500_000
+"""Instances with more edges are searched only once the LP has converged."""
 
 
 class Benders:
@@ -84,6 +84,7 @@ class Benders:
             allowance = max(options.absolute_gap, bounds.tolerance / 2)
             self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
             self._master.add(rows)
+        self._rounds = 0
         self._tightened = -inf  # the lower bound when the last odd wheels were added
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
@@ -130,6 +131,7 @@ class Benders:
     def _loop(self) -> Status | None:
         while True:
             spent = dict(self._clock.spent)
+            self._rounds += 1
             x = self._x = self._solve_master()
             separation = self._engine.separate(x, self._clock)
             if separation.violated_roots == 0:
@@ -186,7 +188,9 @@ class Benders:
                 bounds.offer(labels)
 
     def _may_search(self) -> bool:
-        return self._clock.spent.get("rounding", 0.0) <= ROUNDING_SHARE * self._clock.elapsed
+        """In rounds 1, 2, 4, 8, ... of instances on which local search is quick."""
+        number = self._rounds
+        return number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
 
     def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
         seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
