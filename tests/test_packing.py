@@ -171,13 +171,11 @@ def test_one_pass_shares_the_capacities():
         engine = PackingEngine(graph, cover)
         rows = engine._pack(x, violated_edges(graph, cover, x), reach=64, passes=1)
         check_rows(graph, rows, x)
-        left, taken = np.abs(graph.weights), 0
-        for a, b in pairwise(rows.starts):
+        left = np.abs(graph.weights)
+        for (a, b), taken in zip(pairwise(rows.starts), engine._amounts, strict=True):
             edges = rows.indices[a:b]
-            amount = left[edges].min()
-            assert amount == pytest.approx(engine._amounts[taken])
-            taken += 1
-            left[edges] -= amount
+            assert left[edges].min() == pytest.approx(taken)
+            left[edges] -= taken
         n_rows += len(rows)
     assert n_rows > 20
 
