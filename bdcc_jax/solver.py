@@ -103,6 +103,11 @@ class Solver:
             return self._presolve() if self._options.presolve else self._solve()
         except KeyboardInterrupt:
             return Status.INTERRUPTED
+        except SystemError as error:
+            # So a compiled function ends that was running when Ctrl-C was pressed.
+            if not _caused_by_ctrl_c(error):
+                raise
+            return Status.INTERRUPTED
         except TimeLimitReached:
             return self.bounds.verdict or Status.TIME_LIMIT
         except MasterFailed:
@@ -335,3 +340,9 @@ class Solver:
         if len(self.history) == self._options.max_rounds:
             return Status.MAX_ROUNDS
         return None
+
+
+def _caused_by_ctrl_c(error: BaseException | None) -> bool:
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -336,3 +336,28 @@ def test_the_same_seed_gives_the_same_labels(engine):
         for options in (Options(engine=engine), Options(engine=engine, odd_wheels=False)):
             first, second = (solve(graph, options=options, seed=3) for _ in range(2))
             assert first.labels.tolist() == second.labels.tolist()
+
+
+def test_ctrl_c_in_a_compiled_function_returns_the_best(monkeypatch):
+    """Numba turns a KeyboardInterrupt that arrives meanwhile into the cause of a SystemError."""
+    graph = random_graph(np.random.default_rng(4), 12, 0.8)
+
+    def interrupted(*args, **kwargs):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as cause:
+            raise SystemError("returned a result with an exception set") from cause
+
+    monkeypatch.setattr(solver_module, "local_search", interrupted)
+    result = solve(graph, options=Options(presolve=False))
+    assert result.status == "interrupted"
+    assert result.lower_bound <= result.objective == graph.objective(result.labels)
+
+
+def test_other_system_errors_are_not_hidden(monkeypatch):
+    def broken(*args, **kwargs):
+        raise SystemError("something else")
+
+    monkeypatch.setattr(solver_module, "local_search", broken)
+    with pytest.raises(SystemError, match="something else"):
+        solve(random_graph(np.random.default_rng(4), 12, 0.8), options=Options(presolve=False))
