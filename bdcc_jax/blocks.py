@@ -26,7 +26,7 @@ from .subproblems.packing import PackingEngine
 BLOCK_EDGES = 50_000
 """About as many edges make a block; instances with twice as many are cut into blocks."""
 
-MOST_CROSSING = 0.1
+MOST_CROSSING = 0.3
 """Share of the edges that may cross from block to block: few in planar and in grid-like graphs."""
 
 
