@@ -42,12 +42,17 @@ class Lagrangian:
         terms = np.bincount(rows.indices, minlength=m)
         error = (terms + 2) * EPSILON * (np.abs(weights) + magnitudes.combine(multipliers, m))
         error[terms == 0] = 0.0
-        products = multipliers * rows.upper
-        constant = -fsum(products) - EPSILON * fsum(np.abs(products))
-        return cls(weights + rows.combine(multipliers, m) - error, constant)
+        reduced = weights + rows.combine(multipliers, m) - error
+        return cls(reduced, constant(rows.upper, multipliers))
 
     @property
     def bound(self) -> float:
         """What every clustering costs at least: ``sum_e min(0, r_e) - b y``."""
         negative = self.reduced[self.reduced < 0]
         return float(np.nextafter(fsum([*negative, self.constant]), -inf))
+
+
+def constant(upper: FloatArray, multipliers: FloatArray) -> float:
+    """Lower bound on ``-b y`` in exact arithmetic: every product may be off by half an ulp."""
+    products = multipliers * upper
+    return -fsum(products) - EPSILON * fsum(np.abs(products))

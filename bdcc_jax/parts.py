@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from math import fsum
+from math import fsum, inf
 
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .fixing import Fixing, by_reduced_cost
 from .graph import Graph
-from .lagrangian import Lagrangian
+from .lagrangian import Lagrangian, constant
 from .rows import Rows
 
 
@@ -53,10 +53,9 @@ class Parts:
         self._outside = Lagrangian(left.reduced[outside], left.constant).bound
         count = int(part.max(initial=-1)) + 1
         self._nodes, self._edges = _groups(part, count), _groups(edge_part, count)
-        products = multipliers * rows.upper
         self._bounds = [
-            Lagrangian(everything.reduced[edges], -fsum(products[inside])).bound
-            for edges, inside in zip(self._edges, _groups(row_part, count), strict=True)
+            Lagrangian(everything.reduced[edges], constant(rows.upper[own], multipliers[own])).bound
+            for edges, own in zip(self._edges, _groups(row_part, count), strict=True)
         ]
         self.outside: BoolArray = outside
 
@@ -66,7 +65,7 @@ class Parts:
     @property
     def bound(self) -> float:
         """What every clustering costs at least."""
-        return fsum([self._outside, *self._bounds])
+        return float(np.nextafter(fsum([self._outside, *self._bounds]), -inf))
 
     def decided(self, cutoff: float) -> Fixing:
         """What is certain outside of the parts in every clustering that costs less than this."""
