@@ -188,9 +188,9 @@ class Benders:
                 bounds.offer(labels)
 
     def _may_search(self) -> bool:
-        """In rounds 4, 8, 16, ... of instances on which local search is quick."""
+        """In rounds 16, 32, 64, ... of instances on which local search is quick."""
         number = self._rounds
-        return number >= 4 and number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
+        return number >= 16 and number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
 
     def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
         seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}

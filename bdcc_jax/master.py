@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import highspy
@@ -22,9 +23,13 @@ AT_LOWER, AT_UPPER = int(_BASIS.kLower), int(_BASIS.kUpper)
 _OUT_OF_TIME = (_STATUS.kTimeLimit, _STATUS.kInterrupt)
 
 
-SMALL = 3000
-"""An LP with fewer rows and columns takes milliseconds, no longer than to start a thread."""
+SMALL, QUICK = 20_000, 0.05
+"""LPs with fewer rows and columns run without a thread, which takes longer to start than most of
+them take, until one has taken more than so many seconds."""
 
+
+PRESOLVED = 3000
+"""ILPs with fewer rows and columns are solved sooner without HiGHS' presolve."""
 
 MANY_NEW_ROWS = 0.1
 """Share of the rows; with fewer, the simplex method starts too close to the end to be beaten."""
@@ -66,6 +71,7 @@ class Master:
         self._kept_at = -np.inf  # the bound when rows were last dropped
         self._new_rows = 0
         self._prefers_interior = False
+        self._quick = True
         self._integral = False
         self._highs = highs = highspy.Highs()
         highs.silent()
@@ -154,7 +160,7 @@ class Master:
         self._highs.setOptionValue("mip_feasibility_tolerance", 1e-10)
         self._highs.setOptionValue("mip_heuristic_run_feasibility_jump", False)
         self._highs.setOptionValue("mip_detect_symmetry", False)
-        if self.n_rows + len(kinds) >= SMALL:
+        if self.n_rows + len(kinds) >= PRESOLVED:
             self._highs.setOptionValue("presolve", "choose")
 
     def solve_carefully(self) -> None:
@@ -220,8 +226,10 @@ class Master:
         # HiGHS counts the time of an LP from its first run on, that of an ILP anew.
         spent = 0.0 if self._integral else highs.getRunTime()
         highs.setOptionValue("time_limit", clock.remaining + spent)
-        if not self._integral and self.n_rows + len(self._columns) < SMALL:
+        if not self._integral and self._quick and self.n_rows + len(self._columns) < SMALL:
+            start = perf_counter()
             highs.run()
+            self._quick = perf_counter() - start < QUICK
             return highs.getModelStatus()
         highs.startSolve()
         try:

@@ -81,7 +81,7 @@ class Options:
         Seconds for the exact cover; the best cover found by then is used.
     rounding : tuple of {'local', 'parallel', 'serial'}
         Where upper bounds come from besides the threshold of Sec. 4.1: greedy contraction guided
-        by the LP with Kernighan-Lin and fusion (in rounds 4, 8, 16, ... and the last), the
+        by the LP with Kernighan-Lin and fusion (in rounds 16, 32, 64, ... and the last), the
         minimum cuts of Eq. (ezProcR), those of Algorithm 2.
     odd_wheels : bool
         Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP.
