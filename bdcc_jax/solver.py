@@ -32,7 +32,7 @@ Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
 
 FUSED_EDGES = 1_500_000
-"""Local search before the LP fuses as many clusterings as make so many edges, at most two."""
+"""Local search before the LP tries a fusion on instances with at most so many edges."""
 
 SMALLER = 0.8
 """A reduction that leaves more than this share of the edges is not worth a new start."""
@@ -125,7 +125,7 @@ class Solver:
     def _solve(self) -> Status:
         if self._options.heuristics:
             with self._clock.measure("rounding"):
-                rounds = min(2, FUSED_EDGES // self._graph.m)
+                rounds = int(self._graph.m <= FUSED_EDGES)
                 labels = local_search(
                     self._graph, rounds=rounds, seed=self._seed, clock=self._clock
                 )
