@@ -1,5 +1,7 @@
 """Presolve: the optimum is kept, and any clustering of the rest lifts to one that costs no more."""
 
+from itertools import product
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,11 +12,13 @@ from scipy.spatial import Delaunay
 
 from bdcc_jax import Graph, solve
 from bdcc_jax.clock import Clock
+from bdcc_jax.contraction import contract
 from bdcc_jax.presolve import driver, presolve
 from bdcc_jax.presolve.blocks import blocks
 from bdcc_jax.presolve.dominance import _similar
+from bdcc_jax.presolve.triangles import joined_triangles
 
-RULES = ("_separate", "_split", "_dominate")
+RULES = ("_separate", "_split", "_dominate", "_join_triangles")
 
 
 def random_planar(rng, n, kind="normal"):
@@ -98,8 +102,13 @@ def test_brute_force(family):
     assert removed > 0
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("family", ["sparse, floats", "sparse, ties", "cactus, ties"])
+@pytest.mark.parametrize(
+    ("family", "rule"),
+    [
+        *product(["sparse, floats", "sparse, ties", "cactus, ties"], RULES[:3]),
+        *product(["planar, floats", "planar, ties", "cactus, ties"], RULES[3:]),
+    ],
+)
 def test_brute_force_of_one_rule(family, rule, monkeypatch):
     only([rule], monkeypatch)
     rng = np.random.default_rng(len(family))
@@ -302,3 +311,27 @@ def test_optimum_of_real_instances(name):
     slack = 1e-7 * (1 + abs(without.objective))
     assert abs(graph.objective(presolved.lift(with_.labels)) - without.objective) <= slack
     assert abs(presolved.constant + with_.objective - without.objective) <= slack
+
+
+def test_a_triangle_that_no_pair_decides():
+    """Each edge alone is outweighed by what repels its ends from the rest, but not all three."""
+    edges = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 4), (2, 5), (3, 4), (4, 5), (3, 5)]
+    weights = np.array([3, 3, 3, 2, 2, 2, -9, -9, -9]) + 0.25 * np.arange(9) / 9
+    graph = Graph(6, [*edges, (0, 4), (1, 5), (2, 3)], [*weights, -2.5, -2.5, -2.5])
+    presolved = check(graph)
+    assert presolved.removed.triangle == 2
+    assert len(set(presolved.lift(np.arange(presolved.graph.n))[:3].tolist())) == 1
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs(max_nodes=6))
+def test_triangles_alone_keep_the_optimum(graph):
+    triangles = joined_triangles(graph.n, *graph.edges.T, graph.weights)
+    groups = np.arange(graph.n)
+    for a, b, c in triangles:
+        groups[[b, c]] = a
+    joined = contract(graph, groups)
+    optimum = joined.constant + brute_force(joined.graph)
+    assert optimum == pytest.approx(
+        brute_force(graph), abs=1e-9 * (1 + np.abs(graph.weights).sum())
+    )

@@ -21,7 +21,7 @@ else 0. So if
 then one of the two moves costs nothing, and ``a`` and ``b`` are together in some optimum. ``t = 1``
 and ``t = 0`` are the edge criterion of Lange, Karrenbauer and Andres (ICML 2018): an edge that
 outweighs the rest of one end (*dominant*). Between them, nodes that see the others alike are joined
-(*similar*), in the spirit of the triangle criterion of Lange, Andres and Swoboda (CVPR 2019).
+(*similar*).
 
 A third move makes ``{a, b}`` a cluster of its own, which changes the objective by
 ``-w_ab + w(a, A) + w(b, B)``. It costs nothing (*secluded*) if

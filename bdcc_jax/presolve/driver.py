@@ -23,9 +23,11 @@ from .steps import (
     SEPARATED,
     SIMILAR,
     SPLIT,
+    TRIANGLE,
     WEAKENED,
     Steps,
 )
+from .triangles import joined_triangles
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Removed:
     weakened : int
         Times that a negative edge was weakened to the positive weight at one end (to nothing, at
         a node without positive edges).
+    triangle : int
+        Nodes joined to another because a triangle outweighs the rest of its nodes.
     split : int
         Copies made of cut vertices, so that blocks become independent.
     """
@@ -61,6 +65,7 @@ class Removed:
     attracted: int
     separated: int
     weakened: int
+    triangle: int
     split: int
 
 
@@ -175,6 +180,8 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
     left = _split(_separate(left, steps), steps)
     while left.changed.any() and (clock is None or clock.remaining > 0):
         left = _split(_separate(_dominate(left, steps), steps), steps)
+        if not left.changed.any():
+            left = _join_triangles(left, steps)
     return _presolved(graph, left, steps)
 
 
@@ -223,6 +230,25 @@ def _dominate(left: Rest, steps: Steps) -> Rest:
     return Rest(*rest(lists), slots, np.zeros_like(changed)).compressed()
 
 
+def _join_triangles(left: Rest, steps: Steps) -> Rest:
+    """Contract triangles; see ``triangles.py``."""
+    u, v, w, slots, changed = left
+    triangles = joined_triangles(len(slots), u, v, w)
+    if len(triangles) == 0:
+        return left
+    a, b, c = triangles.T
+    steps.add(TRIANGLE, slots[np.concatenate([b, c])], slots[np.concatenate([a, a])], None)
+    node = np.arange(len(slots))
+    node[b] = node[c] = a
+    rest = sum_parallel(len(slots), node[u], node[v], w)
+    changed = changed.copy()
+    changed[a] = True
+    u, v = rest.edges.T
+    changed[u[changed[v]]] = True
+    changed[v[changed[u]]] = True
+    return Rest(u, v, rest.weights.copy(), slots, changed).compressed()
+
+
 def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
     """Number what is left piece by piece."""
     u, v, w, slots, _ = left
@@ -249,6 +275,7 @@ def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
             attracted=counts[ATTRACTED],
             separated=counts[SEPARATED],
             weakened=counts[WEAKENED],
+            triangle=counts[TRIANGLE],
             split=counts[SPLIT],
         ),
         nodes=steps.origin(slots),

@@ -33,7 +33,9 @@ ATTRACTED = 5
 """a and b are in one block without negative edges."""
 SEPARATED = 6
 """The negative edge ab was dropped: no path of positive edges joins its ends."""
-N_KINDS = 7
+TRIANGLE = 7
+"""a was contracted into b, with a third node of a triangle that outweighs the rest."""
+N_KINDS = 8
 
 
 @dataclass

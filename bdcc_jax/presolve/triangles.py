@@ -1,0 +1,95 @@
+r"""Triangles whose three nodes are together in some optimum.
+
+Let ``a, b, c`` be a triangle, ``R_a`` the sum of ``|w|`` over the other edges at ``a``, and ``Q``
+the positive weight between the triangle and the rest. If ``a`` is apart from ``b`` and ``c``, which
+are together, then either move of these joins all three:
+
+- ``a`` to the cluster of ``b`` and ``c``, which costs at most ``R_a - w_ab - w_ac``;
+- all three to a cluster of their own, which costs at most ``Q - w_ab - w_ac``.
+
+If all three are apart, two of them may move to the third, or all to a cluster of their own. So an
+optimum joins them if ::
+
+    w_ab + w_ac         >=  min(R_a, Q)                              and so at b and at c,
+    w_ab + w_ac + w_bc  >=  min(R_a + R_b, R_a + R_c, R_b + R_c, Q).
+
+This is the triangle criterion of Lange, Andres and Swoboda (CVPR 2019) for single nodes, with a
+cluster of its own as a further choice. Contracting one triangle lowers the right-hand sides of
+others that share no node with it, because ``|w + w'| <= |w| + |w'|``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..arrays import FloatArray, IntArray
+from ..compiled import compiled
+from ..subproblems.path_search import Network, network
+
+
+def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray) -> IntArray:
+    """Disjoint triangles to contract, one a row, of a graph without parallel edges.
+
+    Examples
+    --------
+    >>> u, v = np.array([0, 0, 1, 0, 1, 2]), np.array([1, 2, 2, 3, 3, 3])
+    >>> joined_triangles(4, u, v, np.array([3.0, 3.0, 3.0, -4.0, -4.0, -4.0])).tolist()
+    [[0, 1, 2]]
+    """
+    size, attraction = np.abs(w), np.maximum(w, 0.0)
+    ends = np.concatenate([u, v])
+    total = np.bincount(ends, np.tile(size, 2), n).astype(np.float64)
+    positive = np.bincount(ends, np.tile(attraction, 2), n).astype(np.float64)
+    return _find(network(n, u, v, np.arange(len(w))), w, total, positive)
+
+
+@compiled
+def _find(edges: Network, w: FloatArray, total: FloatArray, positive: FloatArray) -> IntArray:
+    starts, heads, ids = edges
+    n = len(starts) - 1
+    at = np.full(n, -1)  # the edge to each neighbour of a
+    taken = np.zeros(n, np.bool_)
+    found = [np.int64(0) for _ in range(0)]
+    for a in range(n):
+        for k in range(starts[a], starts[a + 1]):
+            at[heads[k]] = ids[k]
+        for k in range(starts[a], starts[a + 1]):
+            b = heads[k]
+            if b < a or taken[a] or taken[b]:
+                continue
+            for j in range(starts[b], starts[b + 1]):
+                c = heads[j]
+                if c < b or at[c] < 0 or taken[a] or taken[b] or taken[c]:
+                    continue
+                if _together(w[ids[k]], w[at[c]], w[ids[j]], a, b, c, total, positive):
+                    taken[a] = taken[b] = taken[c] = True
+                    found.extend([np.int64(a), np.int64(b), np.int64(c)])
+        for k in range(starts[a], starts[a + 1]):
+            at[heads[k]] = -1
+    return np.array(found).reshape(-1, 3)
+
+
+@compiled
+def _together(
+    ab: float,
+    ac: float,
+    bc: float,
+    a: int,
+    b: int,
+    c: int,
+    total: FloatArray,
+    positive: FloatArray,
+) -> bool:
+    """Whether the criterion holds for the triangle a, b, c."""
+    rest_a = total[a] - abs(ab) - abs(ac)
+    rest_b = total[b] - abs(ab) - abs(bc)
+    rest_c = total[c] - abs(ac) - abs(bc)
+    inside = max(0.0, ab) + max(0.0, ac) + max(0.0, bc)
+    alone = positive[a] + positive[b] + positive[c] - 2.0 * inside
+    apart = min(min(rest_a + rest_b, rest_a + rest_c), min(rest_b + rest_c, alone))
+    two_by_one: bool = (
+        ab + ac >= min(rest_a, alone)
+        and ab + bc >= min(rest_b, alone)
+        and ac + bc >= min(rest_c, alone)
+    )
+    return two_by_one and ab + ac + bc >= apart
