@@ -102,6 +102,7 @@ def _demo(arguments: argparse.Namespace) -> int:
             picture, arguments.segments, attractive=DEMO_ATTRACTIVE
         )
     print(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", file=sys.stderr)
+    print("(the first run on a machine compiles for half a minute)", file=sys.stderr)
     result = solve(graph, progress=True)
     print(result.summary())
     with _bad_input():

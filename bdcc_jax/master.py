@@ -71,6 +71,7 @@ class Master:
         self._kept_at = -np.inf  # the bound when rows were last dropped
         self._new_rows = 0
         self._prefers_interior = False
+        self._patient = False
         self._quick = True
         self._integral = False
         self._highs = highs = highspy.Highs()
@@ -179,8 +180,11 @@ class Master:
             self._highs.setSolution(len(incumbent), self._columns, incumbent)
         status = self._run(clock)
         if status != _STATUS.kOptimal and status not in _OUT_OF_TIME:
+            # Once more from scratch, and as patiently as it takes.
             self._highs.clearSolver()
+            self._patient = True
             status = self._run(clock)
+            self._patient = False
         if status == _STATUS.kOptimal or status in _OUT_OF_TIME:
             self.proven_bound = self._lower_bound()
         if status in _OUT_OF_TIME:
@@ -194,10 +198,8 @@ class Master:
     proven_bound: float = -np.inf
     """Lower bound that the last call of ``solve`` proved, finished or not."""
 
-    lagrangian: Lagrangian
-    """What the last LP proved, and ``multipliers`` of the rows that prove it."""
-
     multipliers: FloatArray
+    """Of the rows, at least 0: with these the last LP proved its bound."""
 
     def _run(self, clock: Clock) -> Any:
         """Solve the ILP; or the LP, by the simplex method unless that takes too long."""
@@ -207,7 +209,8 @@ class Master:
         many_new = self._new_rows > MANY_NEW_ROWS * self.n_rows
         self._new_rows = 0
         if not (self._prefers_interior and many_new):
-            highs.setOptionValue("simplex_iteration_limit", self.n_rows + 1000)
+            limit = highspy.kHighsIInf if self._patient else self.n_rows + 1000
+            highs.setOptionValue("simplex_iteration_limit", limit)
             status = self._run_once(clock)
             if status != _STATUS.kIterationLimit:
                 return status
@@ -249,9 +252,9 @@ class Master:
             return bound * self._scale if np.isfinite(bound) else -np.inf
         solution = self._highs.getSolution()
         if not solution.dual_valid:
+            self.multipliers = np.zeros(self.n_rows)  # which prove something, if little
             return -np.inf
         # Rows read omega x <= b, so HiGHS' duals are at most 0 but for its tolerance.
         multipliers = np.maximum(0.0, -np.array(solution.row_dual)) * self._scale
         self.multipliers = multipliers
-        self.lagrangian = Lagrangian.of(self._weights, self._rows, multipliers)
-        return self.lagrangian.bound
+        return Lagrangian.of(self._weights, self._rows, multipliers).bound

@@ -43,7 +43,13 @@ class ProgressPrinter:
         self._interval = interval
         self._next = float("-inf")
         self._lines = 0
+        self._has_header = False
         self._left_out: Round | None = None
+
+    def start(self) -> None:
+        """Show the header: a first round may take a while, above all where loops get compiled."""
+        print(COLUMNS, file=self._stream or sys.stderr, flush=True)
+        self._has_header = True
 
     def __call__(self, progress: Progress) -> None:
         """Show a round, or remember it for :meth:`close`."""
@@ -58,12 +64,14 @@ class ProgressPrinter:
         if self._left_out is not None:
             self._show(self._left_out, improved=False)
         self._next, self._lines, self._left_out = float("-inf"), 0, None
+        self._has_header = False
 
     def _show(self, record: Round, *, improved: bool) -> None:
         # Looked up late: standard error may have been redirected since.
         stream = self._stream or sys.stderr
-        if self._lines % LINES_PER_HEADER == 0:
-            print(COLUMNS, file=stream)
+        if self._lines % LINES_PER_HEADER == 0 and not self._has_header:
+            self.start()
+        self._has_header = False
         print(_line(record, improved=improved), file=stream, flush=True)
         self._lines += 1
         self._next = record.seconds + self._interval

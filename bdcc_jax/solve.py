@@ -86,6 +86,8 @@ def solve(
             printer(state)
         return bool(callback(state)) if callback is not None else False
 
+    if printer is not None:
+        printer.start()
     clock = Clock(time_limit)
     run = Solver(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
     status = run.run()

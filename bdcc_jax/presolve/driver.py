@@ -15,7 +15,8 @@ from ..components import connected_components
 from ..contraction import sum_parallel
 from ..graph import Graph, canonical_labels
 from .blocks import blocks, split_cut_vertices
-from .dominance import dominate, multigraph, rest
+from .dominance import dominate
+from .multigraph import multigraph, rest
 from .steps import (
     ATTRACTED,
     DOMINANT,
