@@ -1,0 +1,47 @@
+"""The command ``bdcc-jax``: one module a subcommand, each with ``register`` and a runner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ..environment import package_version
+from . import demo, solve, version
+from .common import INTERRUPTED, Parser
+
+COMMANDS = (solve, demo, version)
+"""In the order of ``bdcc-jax --help``."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; those of the process if not given.
+
+    Returns
+    -------
+    int
+        0: there is an answer, 2: bad input (this may also leave by SystemExit), 130: interrupted.
+
+    Examples
+    --------
+    >>> main(["version"])  # doctest: +ELLIPSIS
+    python ...
+    0
+    """
+    parser = Parser(
+        prog="bdcc-jax", description="Exact correlation clustering (minimum cost multicut)."
+    )
+    parser.add_argument("--version", action="version", version=f"bdcc-jax {package_version()}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.register(commands)
+    arguments = parser.parse_args(argv)
+    try:
+        return int(arguments.run(arguments))
+    except KeyboardInterrupt:
+        print("bdcc-jax: interrupted", file=sys.stderr)
+        return INTERRUPTED

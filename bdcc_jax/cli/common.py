@@ -1,0 +1,61 @@
+"""What the subcommands share: errors in one line, exit codes, argument types."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
+
+from ..result import Result, Status
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction["Parser"]
+
+BAD_INPUT, INTERRUPTED = 2, 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with the exit code for bad input."""
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+@contextmanager
+def bad_input() -> Iterator[None]:
+    """Turn what the user can mend into one line; anything else is a bug and keeps its traceback."""
+    try:
+        yield
+    except (ValueError, OSError, ImportError) as error:
+        print(f"bdcc-jax: {' '.join(_message(error).split())}", file=sys.stderr)
+        raise SystemExit(BAD_INPUT) from None
+
+
+def _message(error: Exception) -> str:
+    # str() of what the system raises starts with a number that helps nobody.
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def exit_code(result: Result) -> int:
+    """0 with an answer, also one that a limit cut short; 130 after Ctrl-C."""
+    return INTERRUPTED if result.status is Status.INTERRUPTED else 0
+
+
+def at_least_0(kind: type[int] | type[float]) -> Callable[[str], float]:
+    """An argument type: a number of this kind that is not negative."""
+
+    def parse(text: str) -> float:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = -1
+        if not value >= 0:
+            raise argparse.ArgumentTypeError(f"expected {kind.__name__} >= 0, not {text!r}")
+        return value
+
+    return parse

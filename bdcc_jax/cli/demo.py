@@ -1,0 +1,57 @@
+"""``bdcc-jax demo``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..image import PICTURES, example_picture, png, segmentation_picture, superpixel_graph
+from ..io.files import check_target, write_bytes
+from ..solve import solve
+from .common import bad_input, exit_code
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+ATTRACTIVE = 0.85
+"""Fewer, larger regions than the default: what one expects to see in a photograph."""
+
+
+def register(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("demo", help="segment a picture, and write the result as PNG")
+    command.set_defaults(run=_run)
+    add = command.add_argument
+    add("--picture", choices=PICTURES, default="coffee", help="(default: coffee)")
+    add("--segments", type=int, default=1000, metavar="N", help="superpixels (default: 1000)")
+    add("--force", action="store_true", help="overwrite an existing PNG")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    target = Path(f"bdcc-demo-{arguments.picture}.png")
+    with bad_input():
+        if not arguments.force:
+            target = _free_name(target)
+        check_target(target, force=arguments.force)
+        picture = example_picture(arguments.picture)
+        graph, superpixels = superpixel_graph(picture, arguments.segments, attractive=ATTRACTIVE)
+    print(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", file=sys.stderr)
+    print("(the first run on a machine compiles for half a minute)", file=sys.stderr)
+    result = solve(graph, progress=True)
+    print(result.summary())
+    with bad_input():
+        segmentation = segmentation_picture(picture, result.labels[superpixels])
+        write_bytes(target, png(segmentation), force=arguments.force)
+    print(f"{'picture':<13} {target}")
+    return exit_code(result)
+
+
+def _free_name(path: Path) -> Path:
+    number = 2
+    free = path
+    while free.exists():
+        free = path.with_stem(f"{path.stem}-{number}")
+        number += 1
+    return free

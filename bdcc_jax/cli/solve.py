@@ -1,0 +1,104 @@
+"""``bdcc-jax solve``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import devices
+from ..convert import as_graph
+from ..io import write_labels
+from ..io.files import check_target, write_bytes
+from ..options import Options
+from ..result import Result
+from ..solve import solve
+from .common import at_least_0, bad_input, exit_code
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+
+def register(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("solve", help="cluster the graph in a file")
+    command.set_defaults(run=_run)
+    add = command.add_argument
+    add("file", metavar="FILE", help="MULTICUT text or .npz, gzipped or not")
+    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, or text")
+    add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
+    add("--device", default="auto", help="auto, cpu, gpu or gpu:N (default: auto)")
+    add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
+    add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
+    add("--seed", type=at_least_0(int), default=0, help="of everything random (default: 0)")
+    add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
+    absent = argparse.SUPPRESS  # so that Options' own defaults hold
+    add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
+    add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
+    add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
+    add("--quiet", action="store_true", help="no progress and no summary")
+    add("--force", action="store_true", help="overwrite existing files")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    # Everything that can be refused is refused before any work starts.
+    with bad_input():
+        changes = {k: v for k, v in vars(arguments).items() if k in ("engine", "tau", "max_rounds")}
+        options = Options.paper(**changes) if arguments.paper else Options(**changes)
+        device = devices.resolve(arguments.device)
+        _check_outputs(arguments)
+        graph = as_graph(arguments.file)
+    result = solve(
+        graph,
+        device=device,
+        time_limit=arguments.time_limit,
+        gap=arguments.gap,
+        seed=arguments.seed,
+        options=options,
+        progress=not arguments.quiet and sys.stderr.isatty(),
+    )
+    with bad_input():
+        if arguments.output is not None:
+            write_labels(result.labels, arguments.output, force=arguments.force)
+        if arguments.json == "-":
+            print(_as_json(result))
+        elif arguments.json is not None:
+            write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
+    if not arguments.quiet and arguments.json != "-":
+        print(result.summary())
+    return exit_code(result)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    taken = {Path(arguments.file).resolve()}
+    for path in (arguments.output, arguments.json):
+        if path is None or path == "-":
+            continue
+        target = Path(path)
+        if target.resolve() in taken:
+            raise ValueError(f"{path} is named twice; input and outputs must be different files")
+        taken.add(target.resolve())
+        check_target(target, force=arguments.force)
+
+
+def _as_json(result: Result) -> str:
+    return json.dumps(_finite(result.to_dict()), indent=2, allow_nan=False) + "\n"
+
+
+def _finite(value: Any) -> Any:
+    """Replace infinities (an open gap at objective 0), which JSON has no word for, by null."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _tau(text: str) -> float | None:
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number or 'none', not {text!r}") from None
