@@ -17,12 +17,13 @@ from typing import Any
 import numpy as np
 
 from bdcc_jax import PDLPOptions, compilation_cache
-from bdcc_jax.subproblems.batched import MAGNANTI_WONG_SLACK, Batch
+from bdcc_jax.subproblems.batched import Batch, loose
 from bdcc_jax.subproblems.flow_batch import layouts
 from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
 from bdcc_jax.subproblems.flows import BLOCK_ENTRIES, Solution, solve_flows, solve_reduced
 from bdcc_jax.subproblems.paths import Flow, decompose
 from bdcc_jax.subproblems.reduction import reduce_flows
+from bdcc_jax.subproblems.restriction import restrict
 
 from . import lp_solvers
 from .pool import Subproblem, join, pool
@@ -80,15 +81,20 @@ def report(name: str, items: list[Subproblem], tolerance: float, mpax: int) -> N
     rng = np.random.default_rng(0)
     cost, charge = rng.random(len(problems.cost)), rng.random(len(problems.supply))
     wong = []
-    looser = PDLPOptions(tolerance=MAGNANTI_WONG_SLACK * tolerance)
     value = np.maximum(-base.objective, 0.0)
     spent = np.add.reduceat(cost * np.abs(base.flow), problems.edges[:-1])
     spent += np.add.reduceat(charge * base.supply, problems.nodes[:-1])
-    for variant in (
-        *(magnanti_wong_by_price(problems, value, spent, cost, charge, t) for t in (0.5, 0.99)),
-        *(magnanti_wong(problems, value, spent, cost, charge, t) for t in (0.5, 0.99)),
-    ):
-        _, wong_seconds, answer = timed(lambda v=variant: solve_reduced(v, looser))
+    known = problems, value, spent, cost, charge
+
+    def by_price(tau: float) -> FlowProblems:
+        return restrict(magnanti_wong_by_price(*known, tau), base.flow)
+
+    def by_row(tau: float) -> FlowProblems:
+        return magnanti_wong(*known, tau)
+
+    for variant, tau in ((by_price, 0.5), (by_price, 0.99), (by_row, 0.5), (by_row, 0.99)):
+        looser = PDLPOptions(tolerance=loose(tolerance, tau))
+        _, wong_seconds, answer = timed(lambda v=variant, t=tau, o=looser: solve_reduced(v(t), o))
         wong.append(
             f"{1e3 * wong_seconds / count:.2f}, {wong_seconds / seconds:.1f}, "
             f"{wong_seconds / unreduced:.1f} ({answer.converged.mean():.1%})"

@@ -20,13 +20,14 @@ from .magnanti_wong import MagnantiWong
 from .paths import Flow
 from .reduction import reduce_flows
 from .reference import ReferenceSolver
+from .restriction import restrict
 
 SHARING_GAIN = 8.0
 """How much faster an entry of a shared preconditioner is applied than one of a problem's own."""
 
 MAGNANTI_WONG_SLACK = 10.0
-"""Magnanti-Wong problems are solved to this many times the tolerance: which of the active rows is
-taken is a matter of chance anyway, and it halves the time."""
+"""Magnanti-Wong problems are solved to this many times the tolerance, or to so small a part of the
+1 - tau that they may lose: which of the active rows is taken is a matter of chance anyway."""
 
 
 class BatchedSolver:
@@ -72,9 +73,7 @@ class BatchedSolver:
         problems = batch.magnanti_wong(
             self._variant.tau, solution, penalties, self._options.activity
         )
-        looser = replace(
-            self._options, tolerance=min(0.5, MAGNANTI_WONG_SLACK * self._options.tolerance)
-        )
+        looser = replace(self._options, tolerance=loose(self._options.tolerance, self._variant.tau))
         solution = batch.solve(problems, partial(solve, options=looser))
         return base + [
             flow or self._exactly(ball, x, self._variant, clock)
@@ -134,8 +133,10 @@ class Batch:
         starts = self.problems.edges[:-1], self.problems.nodes[:-1]
         spent = np.add.reduceat(cost * np.abs(solution.flow), starts[0])
         spent += np.add.reduceat(charge * solution.supply, starts[1])
-        variant = magnanti_wong if activity == "row" else magnanti_wong_by_price
-        return variant(self.problems, -solution.objective, spent, cost, charge, tau)
+        known = self.problems, -solution.objective, spent, cost, charge, tau
+        if activity == "row":
+            return magnanti_wong(*known)
+        return restrict(magnanti_wong_by_price(*known), solution.flow)
 
     def flows(self, solution: Solution) -> list[Flow | None]:
         """The flow of every ball; None where the solver has not converged."""
@@ -202,6 +203,17 @@ class Batch:
 
     def _on_targets(self, values: FloatArray) -> FloatArray:
         return _scatter(values, self._target_at, len(self._nodes))
+
+
+def loose(tolerance: float, tau: float) -> float:
+    """The tolerance of Magnanti-Wong problems.
+
+    Examples
+    --------
+    >>> loose(1e-3, 0.5), loose(1e-3, 0.99)
+    (0.05, 0.01)
+    """
+    return max(min(0.5, MAGNANTI_WONG_SLACK * tolerance), (1.0 - tau) / MAGNANTI_WONG_SLACK)
 
 
 def shares_a_graph(sizes: IntArray, union: int) -> bool:

@@ -194,8 +194,13 @@ def _shrink(
 
 
 @compiled
-def _distances(net: FlowNetwork, source: int, price: FloatArray, distance: FloatArray) -> None:
-    """Shortest distances from the source, by label correction; they are infinite before."""
+def distances(
+    net: FlowNetwork, source: int, price: FloatArray, distance: FloatArray, via: IntArray
+) -> None:
+    """Shortest distances from the source, by label correction; they are infinite before.
+
+    The last edge of a shortest path is that of the half-edge ``via``, at its other end.
+    """
     queue, i = [source], 0
     distance[source] = 0.0
     while i < len(queue):
@@ -204,7 +209,7 @@ def _distances(net: FlowNetwork, source: int, price: FloatArray, distance: Float
         while h >= 0:
             v, length = net.at[h ^ 1], distance[u] + price[h >> 1]
             if length < distance[v]:
-                distance[v] = length
+                distance[v], via[v] = length, h
                 queue.append(v)
             h = net.after[h]
 
@@ -257,6 +262,7 @@ def shrink_all(
     value, edges = np.zeros(len(nodes) - 1), len(net.width)
     flow, beside, mark = np.zeros(edges + 1), np.zeros(edges), np.full(len(net.first), -1)
     near, far = np.zeros(len(net.first)), np.zeros(len(net.first))
+    via = np.full(len(net.first), -1)
     log = [0 for _ in range(0)]
     for b in range(len(nodes) - 1):
         root, end, terminal = nodes[b], nodes[b + 1], nodes[-1] + b
@@ -266,8 +272,8 @@ def shrink_all(
             if np.isfinite(most_earned[b]):
                 near[root:end], far[root:end] = np.inf, np.inf
                 near[terminal], far[terminal] = np.inf, np.inf
-                _distances(net, root, price, near)
-                _distances(net, terminal, price, far)
+                distances(net, root, price, near, via)
+                distances(net, terminal, price, far, via)
                 _prune(net, root, end, price, most_earned[b], near, far)
             while _shrink(net, root, end, terminal, mark, log, beside):
                 if not with_activity:
