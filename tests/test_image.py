@@ -11,6 +11,7 @@ from bdcc_jax.image import (
     PICTURES,
     example_picture,
     png,
+    segment,
     segmentation_picture,
     superpixel_graph,
 )
@@ -79,10 +80,11 @@ def test_grey_integers_and_floats_agree():
     np.testing.assert_allclose(as_integers.weights, as_floats.weights)
 
 
-def test_picture_without_contrast_has_no_evidence():
+def test_picture_without_contrast_is_one_region():
     graph, superpixels = superpixel_graph(np.full((30, 30), 0.5), 9)
-    assert graph.m == 0
-    assert graph.n == superpixels.max() + 1
+    assert graph.n == superpixels.max() + 1 == 9
+    assert graph.positive.all()
+    assert (segment(np.full((30, 30), 0.5)) == 1).all()
 
 
 def test_one_superpixel():
