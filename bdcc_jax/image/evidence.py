@@ -13,8 +13,8 @@ from ..weights import CLIP, weights_from_probabilities
 MAX_LOG_ODDS = float(np.log((1 - CLIP) / CLIP))
 """What evidence of any unit is clipped at, as probabilities are."""
 
-MIN_SPREAD = 1e-6
-"""In Lab units, far below what anybody can see: less is rounding noise, not evidence."""
+SAME = 1e-9
+"""Evidence that differs by less than this part of the largest is the same but for rounding."""
 
 
 def finite_map(values: ArrayLike, what: str) -> FloatArray:
@@ -68,12 +68,17 @@ def edge_weights(
 
 def log_odds(evidence: FloatArray, attractive: float) -> FloatArray:
     """Return ``log((1 - p) / p)`` for a logistic ``p`` that is 1/2 at the given quantile."""
-    spread = evidence.std() if evidence.size else 0.0
-    if spread < MIN_SPREAD:  # nothing stands out, so nothing is a boundary
-        return np.full_like(evidence, MAX_LOG_ODDS)
+    if evidence.size == 0:
+        return evidence
+    tolerance = SAME * np.abs(evidence).max()
+    centre, floor, spread = np.quantile(evidence, attractive), evidence.min(), evidence.std()
     # The logistic curve is the inverse of the log-odds, so p itself never needs to be computed.
-    margin = (np.quantile(evidence, attractive) - evidence) / (0.5 * spread)
-    return np.clip(margin, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+    odds = (centre - evidence) / (0.5 * spread) if spread > tolerance else np.zeros_like(evidence)
+    if attractive > 0 and centre - floor <= tolerance:
+        # So many edges show no trace of a boundary (a drawing, an empty picture) that the curve
+        # would be undecided about all of them.
+        odds[evidence - floor <= tolerance] = MAX_LOG_ODDS
+    return np.clip(odds, -MAX_LOG_ODDS, MAX_LOG_ODDS)
 
 
 def _refuse(bad: Any, values: FloatArray, rule: str) -> None:

@@ -42,6 +42,7 @@ def graph_from_labels(
     attractive : float in [0, 1], optional
         Instead of ``bias``, for evidence that is no probability: the share of the edges that
         attract. A logistic curve through this quantile makes probabilities of the evidence.
+        Where even more edges have the least evidence of all, all of these attract.
     length_exponent : float
         How much surer a longer boundary is: 0 not at all, 1 as if all of its pixels were
         independent witnesses.
