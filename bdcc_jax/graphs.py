@@ -205,15 +205,23 @@ def similarity_graph(S: Any, threshold: float, *, max_pairs: int = MAX_PAIRS) ->
     if A.dtype.kind not in "biuf":
         raise ValueError(f"the matrix must hold real numbers, not {A.dtype}")
     if not sp.issparse(S):
-        _check_pairs(len(A), max_pairs)
+        check_pairs(len(A), max_pairs)
         W = A - float(threshold)
         np.fill_diagonal(W, 0.0)
         return Graph.from_dense(W)
     A.sum_duplicates()
-    i, j = A.coords
-    off = i != j
-    values = A.data[off] - float(threshold)
-    return Graph.from_scipy(sp.coo_array((values, (i[off], j[off])), shape=A.shape))
+    return Graph.from_scipy(_off_diagonal(A, -float(threshold)))
+
+
+def check_pairs(n: int, max_pairs: int) -> None:
+    """Refuse an instance with an edge for every pair of too many nodes."""
+    pairs = n * (n - 1) // 2
+    if pairs > max_pairs:
+        raise ValueError(
+            f"{n} nodes have {pairs} pairs, and each becomes an edge: about "
+            f"{pairs * BYTES_A_PAIR / 1e9:.1f} GB of memory. max_pairs={max_pairs} refuses this; "
+            "raise it if you have the memory (and the patience), or build a sparse instance"
+        )
 
 
 @dataclass(frozen=True)
@@ -273,7 +281,14 @@ def _without_loops(G: Any) -> tuple[Graph, FloatArray]:
         graph = as_graph(G)
         return graph, np.zeros(graph.n)
     loops = G.diagonal()
-    return as_graph(sp.coo_array(G) - sp.diags_array(loops)), loops.astype(np.float64)
+    return Graph.from_scipy(_off_diagonal(sp.coo_array(G))), loops.astype(np.float64)
+
+
+def _off_diagonal(A: sp.coo_array, shift: float = 0.0) -> sp.coo_array:
+    """Return what is stored off the diagonal, shifted."""
+    i, j = A.coords
+    off = i != j
+    return sp.coo_array((A.data[off] + shift, (i[off], j[off])), shape=A.shape)
 
 
 def _is_networkx(G: Any) -> bool:
@@ -285,19 +300,9 @@ def _unless_range(names: Sequence[Hashable] | None) -> Sequence[Hashable] | None
 
 
 def _all_pairs(n: int, max_pairs: int) -> tuple[IntArray, IntArray]:
-    _check_pairs(n, max_pairs)
+    check_pairs(n, max_pairs)
     u, v = np.triu_indices(n, k=1)
     return u, v
-
-
-def _check_pairs(n: int, max_pairs: int) -> None:
-    pairs = n * (n - 1) // 2
-    if pairs > max_pairs:
-        raise ValueError(
-            f"{n} nodes have {pairs} pairs, and each becomes an edge: about "
-            f"{pairs * BYTES_A_PAIR / 1e9:.1f} GB of memory. max_pairs={max_pairs} refuses this; "
-            "raise it if you have the memory (and the patience), or build a sparse instance"
-        )
 
 
 def _pair_index(upper: sp.coo_array, n: int) -> IntArray:
