@@ -20,7 +20,8 @@ except ImportError as missing:
 
 from .arrays import FloatArray
 from .graph import Graph
-from .graphs import MAX_PAIRS, check_pairs, similarity_graph
+from .graphs import similarity_graph
+from .networks import MAX_PAIRS, check_pairs
 from .options import Options
 from .solve import solve
 

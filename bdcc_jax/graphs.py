@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .arrays import FloatArray, IntArray
-from .convert import as_graph
 from .graph import Graph
-
-MAX_PAIRS = 20_000_000
-"""Of nodes, where all of them become edges; more needs gigabytes, and is said so."""
-
-BYTES_A_PAIR = 120
-"""At the peak, while an instance is built."""
+from .networks import (
+    MAX_PAIRS,
+    all_pairs,
+    check_pairs,
+    is_networkx,
+    network,
+    off_diagonal,
+    pair_index,
+    unless_range,
+)
 
 
 def modularity_graph(
@@ -55,14 +56,14 @@ def modularity_graph(
     ([0, 0, 0, 0, 1, 1, 1, 1], 0.4231)
     """
     _check_resolution(resolution)
-    network = _network(G, weight)
-    A, n, total = network.A, network.n, network.total
-    u, v = _all_pairs(n, max_pairs)
+    found = network(G, weight)
+    A, n, total = found.A, found.n, found.total
+    u, v = all_pairs(n, max_pairs)
     leaving, arriving = A.sum(axis=1), A.sum(axis=0)
     weights = -resolution * (leaving[u] * arriving[v] + leaving[v] * arriving[u]) / 2
     joined = sp.coo_array(sp.triu(A + A.T, k=1))
-    weights[_pair_index(joined, n)] += total * joined.data / 2
-    return Graph(n, np.column_stack([u, v]), weights, network.names)
+    weights[pair_index(joined, n)] += total * joined.data / 2
+    return Graph(n, np.column_stack([u, v]), weights, found.names)
 
 
 def modularity(
@@ -89,7 +90,7 @@ def modularity(
     0.4231
     """
     _check_resolution(resolution)
-    return float(1 - resolution - 2 * objective / _network(G, weight).total ** 2)
+    return float(1 - resolution - 2 * objective / network(G, weight).total ** 2)
 
 
 def signed_graph(edges: Any, *, sign: str = "sign", weight: str | None = None) -> Graph:
@@ -117,7 +118,7 @@ def signed_graph(edges: Any, *, sign: str = "sign", weight: str | None = None) -
     """
     index: dict[Hashable, int] = {}
     rows: list[tuple[Hashable, Hashable, float]] = []
-    if _is_networkx(edges):
+    if is_networkx(edges):
         index = {node: i for i, node in enumerate(edges.nodes)}
         for a, b, data in edges.edges(data=True):
             for name in (sign, weight):
@@ -135,7 +136,7 @@ def signed_graph(edges: Any, *, sign: str = "sign", weight: str | None = None) -
             for node in row[:2]:
                 index.setdefault(node, len(index))
     pairs = [(index[a], index[b]) for a, b, _ in rows]
-    return Graph(len(index), pairs, [w for *_, w in rows], _unless_range(list(index)))
+    return Graph(len(index), pairs, [w for *_, w in rows], unless_range(list(index)))
 
 
 def cluster_editing_graph(
@@ -166,17 +167,17 @@ def cluster_editing_graph(
     >>> result.disagreement, result.n_clusters
     (1.0, 2)
     """
-    network = _network(G, weight)
-    if network.directed:
+    found = network(G, weight)
+    if found.directed:
         raise ValueError("cluster editing is for undirected graphs: pass G.to_undirected()")
     if not 0 < absent < np.inf:
         raise ValueError(f"absent must be a positive number, not {absent}")
-    n = network.n
-    u, v = _all_pairs(n, max_pairs)
+    n = found.n
+    u, v = all_pairs(n, max_pairs)
     weights = np.full(len(u), -float(absent))
-    present = sp.coo_array(sp.triu(network.A, k=1))
-    weights[_pair_index(present, n)] = present.data
-    return Graph(n, np.column_stack([u, v]), weights, network.names)
+    present = sp.coo_array(sp.triu(found.A, k=1))
+    weights[pair_index(present, n)] = present.data
+    return Graph(n, np.column_stack([u, v]), weights, found.names)
 
 
 def similarity_graph(S: Any, threshold: float, *, max_pairs: int = MAX_PAIRS) -> Graph:
@@ -210,106 +211,7 @@ def similarity_graph(S: Any, threshold: float, *, max_pairs: int = MAX_PAIRS) ->
         np.fill_diagonal(W, 0.0)
         return Graph.from_dense(W)
     A.sum_duplicates()
-    return Graph.from_scipy(_off_diagonal(A, -float(threshold)))
-
-
-def check_pairs(n: int, max_pairs: int) -> None:
-    """Refuse an instance with an edge for every pair of too many nodes."""
-    pairs = n * (n - 1) // 2
-    if pairs > max_pairs:
-        raise ValueError(
-            f"{n} nodes have {pairs} pairs, and each becomes an edge: about "
-            f"{pairs * BYTES_A_PAIR / 1e9:.1f} GB of memory. max_pairs={max_pairs} refuses this; "
-            "raise it if you have the memory (and the patience), or build a sparse instance"
-        )
-
-
-@dataclass(frozen=True)
-class _Network:
-    """A graph without negative weights; a self-loop of an undirected one counts twice in A."""
-
-    A: sp.csr_array
-    names: Sequence[Hashable] | None
-    directed: bool
-
-    @property
-    def n(self) -> int:
-        return int(self.A.shape[0])
-
-    @property
-    def total(self) -> float:
-        """The sum of all degrees."""
-        total = float(self.A.sum())
-        if total == 0:
-            raise ValueError("the graph has no edges, so no modularity")
-        return total
-
-
-def _network(G: Any, weight: str | None) -> _Network:
-    names: Sequence[Hashable] | None
-    if _is_networkx(G):
-        import networkx as nx
-
-        names, directed = list(G.nodes), G.is_directed()
-        if not names:
-            raise ValueError("the graph is empty: it has no nodes")
-        A = sp.coo_array(nx.to_scipy_sparse_array(G, names, dtype=np.float64, weight=weight))
-        if not directed:
-            A.data[A.coords[0] == A.coords[1]] *= 2
-        A = sp.csr_array(A)
-    else:
-        graph, loops = _without_loops(G)
-        names, directed = graph.names, False
-        (u, v), at = graph.edges.T, loops.nonzero()[0]
-        ends = np.concatenate([u, v, at]), np.concatenate([v, u, at])
-        data = np.concatenate([graph.weights, graph.weights, 2 * loops[at]])
-        A = sp.csr_array((data, ends), shape=(graph.n, graph.n))
-    bad = ~((A.data >= 0) & (A.data < np.inf))
-    if bad.any():
-        i, j = (int(c[bad][0]) for c in A.tocoo().coords)
-        raise ValueError(
-            f"weights must be finite and not negative: that of nodes {i} and {j} is {A[i, j]}"
-        )
-    return _Network(A, _unless_range(names), directed)
-
-
-def _without_loops(G: Any) -> tuple[Graph, FloatArray]:
-    """Return the graph, and the weights of the self-loops: those on the diagonal of a matrix."""
-    if isinstance(G, list | np.ndarray):
-        G = sp.csr_array(np.asarray(G)) if np.ndim(G) == 2 else G
-    if not sp.issparse(G):
-        graph = as_graph(G)
-        return graph, np.zeros(graph.n)
-    loops = G.diagonal()
-    return Graph.from_scipy(_off_diagonal(sp.coo_array(G))), loops.astype(np.float64)
-
-
-def _off_diagonal(A: sp.coo_array, shift: float = 0.0) -> sp.coo_array:
-    """Return what is stored off the diagonal, shifted."""
-    i, j = A.coords
-    off = i != j
-    return sp.coo_array((A.data[off] + shift, (i[off], j[off])), shape=A.shape)
-
-
-def _is_networkx(G: Any) -> bool:
-    return hasattr(G, "nodes") and hasattr(G, "is_directed")
-
-
-def _unless_range(names: Sequence[Hashable] | None) -> Sequence[Hashable] | None:
-    return None if names is None or list(names) == list(range(len(names))) else names
-
-
-def _all_pairs(n: int, max_pairs: int) -> tuple[IntArray, IntArray]:
-    check_pairs(n, max_pairs)
-    u, v = np.triu_indices(n, k=1)
-    return u, v
-
-
-def _pair_index(upper: sp.coo_array, n: int) -> IntArray:
-    """Where the entries (i, j), i < j, of a matrix stand among all pairs."""
-    i, j = (c.astype(np.int64) for c in upper.coords)
-    index: IntArray = i * n - i * (i + 1) // 2 + j - i - 1
-    return index
+    return Graph.from_scipy(off_diagonal(A, -float(threshold)))
 
 
 def _sign(value: Any, edge: tuple[Hashable, Hashable]) -> float:
