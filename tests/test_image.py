@@ -254,6 +254,22 @@ def test_ignored_label_and_spread_out_labels():
     assert sorted(np.unique(painted)) == list(range(9))
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([[False, True, True]]),
+        np.array([[-128, 127, 127]], dtype=np.int8),
+        np.array([[2**64 - 2, 2**64 - 1, 2**64 - 1]], dtype=np.uint64),
+        np.array([[-(2**63), 2**63 - 1, 2**63 - 1]]),
+    ],
+    ids=["bool", "int8", "uint64", "int64"],
+)
+def test_labels_of_every_integer_type(labels):
+    graph, nodes = graph_from_labels(labels, np.full((1, 3), 0.2))
+    assert nodes.tolist() == [[0, 1, 1]]
+    assert graph.positive.all()
+
+
 def test_evidence_of_any_unit():
     labels, boundaries = blocks()
     graph, _ = graph_from_labels(labels, 1000 * boundaries - 300, attractive=0.5)

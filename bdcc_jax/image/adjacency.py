@@ -38,7 +38,8 @@ def renumbered(labels: ArrayLike, ignore_label: int | None = None) -> IntArray:
     values = array[counted]
     low, high = int(values.min()), int(values.max())
     if high - low < 2 * values.size:  # a table is far faster than sorting
-        shifted = values.astype(np.int64) - low
+        wide = values if values.dtype.kind == "u" else values.astype(np.int64)
+        shifted = (wide - wide.min()).astype(np.int64)
         present = np.zeros(high - low + 1, bool)
         present[shifted] = True
         nodes[counted] = (np.cumsum(present) - 1)[shifted]
