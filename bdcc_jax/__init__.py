@@ -1,11 +1,17 @@
 """Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
 
+from typing import TYPE_CHECKING, Any
+
 from .environment import show_versions
 from .graph import Graph
 from .io import FormatError, read, write
 from .options import Options, PDLPOptions
 from .result import Progress, Result, Round, Status
 from .solve import solve
+from .weights import weights_from_probabilities
+
+if TYPE_CHECKING:
+    from .estimator import CorrelationClustering as CorrelationClustering
 
 __all__ = [
     "FormatError",
@@ -19,6 +25,20 @@ __all__ = [
     "read",
     "show_versions",
     "solve",
+    "weights_from_probabilities",
     "write",
 ]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimator at its first use, so that scikit-learn is needed only by its users."""
+    if name == "CorrelationClustering":
+        from .estimator import CorrelationClustering
+
+        return CorrelationClustering
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "CorrelationClustering"])

@@ -16,6 +16,7 @@ PACKAGES = (
     "numpy",
     "scipy",
     "scikit-image",
+    "scikit-learn",
     "networkx",
     "pandas",
 )
