@@ -11,6 +11,7 @@ import io
 import json
 import math
 import reprlib
+import sys
 import zipfile
 from collections.abc import Hashable
 from typing import Any
@@ -48,9 +49,9 @@ def decode(data: bytes, name: str) -> Graph:
         if key not in arrays:
             found = reprlib.repr([*members])
             raise FormatError(f"{name}: expected an array {key!r}; the archive has {found}")
-    if str(arrays["format"]) != FORMAT:
-        raise FormatError(f"{name}: expected format {FORMAT!r}, not {str(arrays['format'])[:40]!r}")
     try:
+        if (found := _text(arrays["format"], "format")) != FORMAT:
+            raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
         return Graph(
             arrays["n"].item(),
             arrays["edges"],
@@ -109,9 +110,20 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.n
     return array
 
 
-def _names(text: np.ndarray) -> list[Hashable]:
+def _text(array: np.ndarray, key: str) -> str:
+    if array.dtype.kind != "U" or array.ndim:
+        raise ValueError(f"{key!r} must be one text, not {array.dtype} of shape {array.shape}")
+    # Python breaks on what is no character, and a damaged file has that.
+    points = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if points.max(initial=0) > sys.maxunicode:
+        raise ValueError(f"{key!r} is not Unicode")
+    return str(array)
+
+
+def _names(array: np.ndarray) -> list[Hashable]:
+    text = _text(array, "names")
     try:
-        names = json.loads(str(text), parse_constant=_refuse_constant)
+        names = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"'names' must be a JSON list ({error})") from error
     if not isinstance(names, list):

@@ -7,8 +7,8 @@
     bert  carl  -1
 
 Lines that start with ``#`` or ``%`` are comments. The first edge tells what separates the fields of
-all lines: tabs if it has one, else commas, else spaces; so in a list with tabs names may have
-spaces and commas. A fourth field (a time, as in SNAP's bitcoin networks) must be a number and is
+all lines: tabs if it has one (and is not all numbers, between which KONECT has tabs and spaces),
+else commas, else any space; so in a list with tabs names may have spaces and commas. A fourth field (a time, as in SNAP's bitcoin networks) must be a number and is
 not used. Both directions of an edge are summed. Where all nodes are called by integers the names
 are integers, else text; nodes are sorted by name. Written: tabs, one line an edge. The list has
 no place for nodes without edges, so these are refused, and the order of the nodes is not kept.
@@ -26,11 +26,11 @@ import numpy as np
 
 from ..graph import Graph
 from .errors import FormatError
-from .text import is_integer, lines_of, table, text_of, weight
+from .text import is_integer, is_real, lines_of, table, text_of, weight
 
 _COMMENTS = ("#", "%")
 _SNAP = re.compile(rb"^#.*FromNodeId", re.MULTILINE)
-_UNFIT = re.compile(r"[\t\n\r\0\ufeff]|^[#%]|^\s|\s$|^$")
+_UNFIT = re.compile(r"[\t\n\r\0\ufeff\ud800-\udfff]|^[#%]|^\s|\s$|^$")
 
 _EDGE = np.dtype([("u", np.int64), ("v", np.int64), ("w", np.float64)])
 _TIMED = np.dtype([*_EDGE.descr, ("time", np.float64)])
@@ -79,12 +79,16 @@ def encode(graph: Graph) -> bytes:
             f"(the first is {first!r}); write .npz, or MULTICUT text if the nodes have no names"
         )
     edges, weights = graph.edges.tolist(), graph.weights.tolist()
-    lines = (f"{names[u]}\t{names[v]}\t{w!r}\n" for (u, v), w in zip(edges, weights, strict=True))
+    lines = [f"{names[u]}\t{names[v]}\t{w!r}\n" for (u, v), w in zip(edges, weights, strict=True)]
+    if _separator(lines[0]) != "\t":
+        _refuse(next((x for x in names if len(str(x).split()) > 1), None))
     return "".join(lines).encode()
 
 
 def _separator(line: str) -> str | None:
-    return next((mark for mark in ("\t", ",") if mark in line), None)
+    if "\t" in line:
+        return None if all(map(is_real, line.split())) else "\t"
+    return "," if "," in line else None
 
 
 def _split(line: str, separator: str | None) -> list[str]:
@@ -138,10 +142,14 @@ def _written_names(graph: Graph) -> list[Hashable]:
         bad = next((x for x in names if not isinstance(x, str) or _UNFIT.search(x)), None)
         if bad is None and all(is_integer(str(x)) for x in names):
             bad = names[0]
+    _refuse(bad)
+    return names
+
+
+def _refuse(bad: Hashable) -> None:
     if bad is not None:
         raise ValueError(
             f"an edge list cannot hold the node name {bad!r}: names must be all integers, or all "
-            "text (not all of it integers) without tabs, line ends, spaces at the ends, and # or % "
-            "at the front; write .npz"
+            "text (not all of it integers) without tabs, line ends, spaces at the ends or between "
+            "numbers, and # or % at the front; write .npz"
         )
-    return names

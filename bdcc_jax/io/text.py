@@ -56,6 +56,9 @@ def first_words(data: bytes) -> list[str]:
 
 def table(lines: Sequence[str], dtype: np.dtype[Any], **settings: Any) -> np.ndarray | None:
     """Parse clean lines fast; None if there is anything to look at line by line."""
+    # loadtxt looks digits up in a table for single bytes: other characters crash the process.
+    if not all(map(str.isascii, lines)):
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -88,9 +91,14 @@ def node_id(field: str, where: str) -> int:
     return count(field, where, "a node id", 0, MAX_NODES - 1)
 
 
+def is_real(field: str) -> bool:
+    """Whether this is a decimal number."""
+    return _REAL.fullmatch(field) is not None
+
+
 def weight(field: str, where: str) -> float:
     """Parse a finite weight."""
-    if not _REAL.fullmatch(field):
+    if not is_real(field):
         raise FormatError(f"{where}: expected a finite number as weight, not {reprlib.repr(field)}")
     value = float(field)
     if not np.isfinite(value):
