@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import sys
 
 import h5py
@@ -191,6 +192,13 @@ def test_truncated_files_give_one_line_or_an_answer(folder, capsys, name):
         code = run("info", "cut", "--format", name)
         captured = capsys.readouterr()
         assert code == 0 or (code == 2 and captured.err.startswith("bdcc-jax: cut"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are any bytes there")
+def test_file_names_that_are_no_text(folder, capfd):
+    name = os.fsdecode(b"\xff.txt")
+    assert run("convert", "graph.txt", name) == run("info", name) == 0
+    assert capfd.readouterr().out.startswith("?.txt: multicut, 4 nodes, 4 edges\n")
 
 
 def test_help_lists_the_formats(capsys):

@@ -13,7 +13,7 @@ from ..graph import Graph
 from ..heuristics import greedy_additive
 from ..presolve import presolve
 from .common import bad_input
-from .instance import add_format, add_instance, read_instance
+from .instance import add_format, add_instance, read_instance, shown
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -33,7 +33,7 @@ def register(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
         graph, form = read_instance(arguments.file, arguments.format)
-    report = {"file": arguments.file, "format": form, **describe(graph)}
+    report = {"file": shown(arguments.file), "format": form, **describe(graph)}
     print(json.dumps(report, indent=2, allow_nan=False) if arguments.json else _lines(report))
     return 0
 

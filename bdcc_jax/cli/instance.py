@@ -30,6 +30,11 @@ def add_format(command: Parser, flag: str = "--format", what: str = "FILE") -> N
     )
 
 
+def shown(path: str) -> str:
+    """A file name to print: what is no text in it becomes question marks."""
+    return path.encode("utf-8", "replace").decode()
+
+
 def read_instance(path: str, form: str | None) -> tuple[Graph, str]:
     """Read an instance and the name of its format; warnings become lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:

@@ -13,7 +13,7 @@ from .errors import FormatError
 
 GZIP_MAGIC = b"\x1f\x8b"
 
-ALWAYS_INFLATED = 2**28
+ALWAYS_INFLATED = 2**26
 """Content of up to this many bytes is decompressed, however small the file is."""
 
 MAX_RATIO = 100
@@ -25,18 +25,19 @@ def read_bytes(path: Path) -> bytes:
     data = path.read_bytes()
     if not data.startswith(GZIP_MAGIC):
         return data
-    limit = inflation_limit(len(data))
+    limit, content = inflation_limit(len(data)), io.BytesIO()
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            content = stream.read(limit + 1)
+            while chunk := stream.read(2**20):
+                content.write(chunk)
+                if content.tell() > limit:
+                    raise FormatError(
+                        f"{path}: {len(data)} bytes decompress to more than {limit}, which looks "
+                        "like a bomb; if it is none, decompress the file first"
+                    )
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{path}: truncated or corrupt gzip file ({error})") from error
-    if len(content) > limit:
-        raise FormatError(
-            f"{path}: {len(data)} bytes decompress to more than {limit}, which looks like a bomb; "
-            "if it is none, decompress the file first"
-        )
-    return content
+    return content.getvalue()
 
 
 def inflation_limit(compressed: int) -> int:

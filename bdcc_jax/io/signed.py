@@ -8,10 +8,11 @@
 
 Lines that start with ``#`` or ``%`` are comments. The first edge tells what separates the fields of
 all lines: tabs if it has one (and is not all numbers, between which KONECT has tabs and spaces),
-else commas, else any space; so in a list with tabs names may have spaces and commas. A fourth field (a time, as in SNAP's bitcoin networks) must be a number and is
-not used. Both directions of an edge are summed. Where all nodes are called by integers the names
-are integers, else text; nodes are sorted by name. Written: tabs, one line an edge. The list has
-no place for nodes without edges, so these are refused, and the order of the nodes is not kept.
+else commas, else any space; so in a list with tabs names may have spaces and commas. A fourth field
+(a time, as in SNAP's bitcoin networks) must be a number and is not used. Both directions of an edge
+are summed. Where all nodes are called by integers the names are integers, else text; nodes are
+sorted by name. Written: tabs, one line an edge. The list has no place for nodes without edges, so
+these are refused, and the order of the nodes is not kept.
 """
 
 from __future__ import annotations
