@@ -143,6 +143,7 @@ def test_format_in_place_of_suffix(tmp_path, name):
         ("g.txt", "-1 1 1\n", "signed", 1),
         ("g.edges", "MULTICUT\n0 1 2\n", "multicut", 1),
         ("g.txt", "c hello\np cep 2 1\n1 2\n", "pace", 1),
+        ("g.edges", "p cep 1\n", "signed", 1),
         ("g.edges", "c d 1\nd e -1\n", "signed", 2),
         ("g.txt", "c d 1\nd e -1\n", "signed", 2),
     ],
@@ -241,6 +242,7 @@ def test_edge_list_refuses(tmp_path, text, message):
         (Graph(2, [(0, 1)], [1.0], ["a", "\ud800"]), "cannot hold the node name"),
         (Graph(2, [(0, 1)], [1.0], ["#a", "b"]), "cannot hold the node name '#a'"),
         (Graph(2, [(0, 1)], [1.0], [1, 2**70]), "cannot hold the node name 118"),
+        (Graph(2, [(0, 1)], [1.0], [None, "a"]), "cannot hold the node name None"),
         (Graph(2, [(0, 1)], [1.0], [True, 2]), "cannot hold the node name True"),
     ],
 )

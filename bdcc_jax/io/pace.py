@@ -28,8 +28,9 @@ MAX_PAIRS = 2**26
 
 
 def recognises(data: bytes) -> bool:
-    """Whether the first line that is not a comment starts with ``p cep``."""
-    return first_words(data)[:2] == ["p", "cep"]
+    """Whether the first line that is not a comment is ``p cep`` and two more words."""
+    words = first_words(data)
+    return words[:2] == ["p", "cep"] and len(words) == 4
 
 
 def decode(data: bytes, name: str) -> Graph:

@@ -82,7 +82,7 @@ def encode(graph: Graph) -> bytes:
     edges, weights = graph.edges.tolist(), graph.weights.tolist()
     lines = [f"{names[u]}\t{names[v]}\t{w!r}\n" for (u, v), w in zip(edges, weights, strict=True)]
     if _separator(lines[0]) != "\t":
-        _refuse(next((x for x in names if len(str(x).split()) > 1), None))
+        _refuse([x for x in names if len(str(x).split()) > 1])
     return "".join(lines).encode()
 
 
@@ -136,21 +136,19 @@ def _named(names: list[Hashable], pairs: np.ndarray, weights: np.ndarray) -> Gra
 
 def _written_names(graph: Graph) -> list[Hashable]:
     names: list[Hashable] = list(range(graph.n) if graph.names is None else graph.names)
-    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in names]
-    if all(whole):
-        bad = next((x for x in names if not is_integer(str(x))), None)
+    if all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in names):
+        _refuse([x for x in names if not is_integer(str(x))])
     else:
-        bad = next((x for x in names if not isinstance(x, str) or _UNFIT.search(x)), None)
-        if bad is None and all(is_integer(str(x)) for x in names):
-            bad = names[0]
-    _refuse(bad)
+        _refuse([x for x in names if not isinstance(x, str) or _UNFIT.search(x)])
+        if all(is_integer(str(x)) for x in names):
+            _refuse(names)
     return names
 
 
-def _refuse(bad: Hashable) -> None:
-    if bad is not None:
+def _refuse(unfit: list[Hashable]) -> None:
+    if unfit:
         raise ValueError(
-            f"an edge list cannot hold the node name {bad!r}: names must be all integers, or all "
-            "text (not all of it integers) without tabs, line ends, spaces at the ends or between "
-            "numbers, and # or % at the front; write .npz"
+            f"an edge list cannot hold the node name {unfit[0]!r}: names must be all integers, or "
+            "all text (not all of it integers) without tabs, line ends, spaces at the ends or "
+            "between numbers, and # or % at the front; write .npz"
         )
