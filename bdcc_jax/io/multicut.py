@@ -35,10 +35,10 @@ def decode(data: bytes, name: str) -> Graph:
     if fields != [HEADER]:
         found = reprlib.repr(" ".join(fields)) if fields else "nothing"
         raise FormatError(f"{name}:{number}: expected the header {HEADER!r}, not {found}")
-    lines = text.split("\n")
+    *head, body = f"{text}\n".split("\n", number)
     # A comment before the header may give the number of nodes too.
-    comments = [line if line.lstrip().startswith("#") else "" for line in lines[:number]]
-    return triples.graph_of("\n".join(comments + lines[number:]), name)
+    comments = [line if line.lstrip().startswith("#") else "" for line in head]
+    return triples.graph_of("\n".join([*comments, body]), name)
 
 
 def encode(graph: Graph) -> bytes:

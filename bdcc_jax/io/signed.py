@@ -111,7 +111,7 @@ def _parse_clean(lines: list[str], separator: str | None) -> Graph | None:
     """Parse integer ids fast; None if there is anything to look at line by line."""
     timed = len(_split(lines[0], separator)) == 4
     dtype = _TIMED if timed else _EDGE
-    parsed = table(lines, dtype, comments=None, delimiter=separator)
+    parsed = table("\n".join(lines), dtype, comments=None, delimiter=separator)
     if parsed is None or not np.isfinite(parsed["w"]).all():
         return None
     if timed and not np.isfinite(parsed["time"]).all():

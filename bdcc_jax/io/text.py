@@ -6,7 +6,7 @@ import io
 import re
 import reprlib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ def text_of(data: bytes, name: str, expected: str) -> str:
 
 def content(text: str, number: int = 1) -> Iterator[tuple[int, list[str]]]:
     """Yield the fields of every line with its number, without ``#`` and ``c`` comments."""
-    for at, line in enumerate(text.split("\n"), start=number):
+    for at, line in enumerate(io.StringIO(text), start=number):
         rest = line.partition("#")[0].strip()
         if rest and rest.split(maxsplit=1)[0] != "c":
             yield at, _SEPARATOR.split(rest)
@@ -54,15 +54,15 @@ def first_words(data: bytes) -> list[str]:
     return []
 
 
-def table(lines: Sequence[str], dtype: np.dtype[Any], **settings: Any) -> np.ndarray | None:
-    """Parse clean lines fast; None if there is anything to look at line by line."""
+def table(text: str, dtype: np.dtype[Any], **settings: Any) -> np.ndarray | None:
+    """Parse clean text fast; None if there is anything to look at line by line."""
     # loadtxt looks digits up in a table for single bytes: other characters crash the process.
-    if not all(map(str.isascii, lines)):
+    if not text.isascii():
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            return np.loadtxt(lines, dtype=dtype, ndmin=1, **settings)
+            return np.loadtxt(io.StringIO(text), dtype=dtype, ndmin=1, **settings)
     except (ValueError, OverflowError, Warning):
         return None
 

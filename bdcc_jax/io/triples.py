@@ -65,7 +65,7 @@ def edge_lines(graph: Graph) -> list[str]:
 
 def _parse_clean(text: str) -> Edges | None:
     """Parse the common form fast; None if there is anything to look at line by line."""
-    parsed = table(text.split("\n"), _EDGE, comments="#")
+    parsed = table(text, _EDGE, comments="#")
     if parsed is None:
         return None
     u, v, w = parsed["u"], parsed["v"], parsed["w"]
