@@ -147,10 +147,10 @@ def test_interrupted_solve_still_writes_its_answer(folder, monkeypatch):
 
 
 def test_interrupted_outside_the_solver(folder, monkeypatch, capsys):
-    def interrupt(_):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.solve, "as_graph", interrupt)
+    monkeypatch.setattr(cli.solve, "read_instance", interrupt)
     assert run("solve", "graph.txt") == 130
     assert capsys.readouterr().err == "bdcc-jax: interrupted\n"
 

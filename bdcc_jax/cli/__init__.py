@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from ..environment import package_version
-from . import demo, solve, version
+from . import convert, demo, info, solve, version
 from .common import INTERRUPTED, Parser
 
-COMMANDS = (solve, demo, version)
+COMMANDS = (solve, info, convert, demo, version)
 """In the order of ``bdcc-jax --help``."""
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import devices
-from ..convert import as_graph
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
+from ..io.labels import check_labels_target
 from ..options import Options
 from ..result import Result
 from ..solve import solve
 from .common import at_least_0, bad_input, exit_code
+from .instance import add_format, add_instance, read_instance
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -27,8 +28,9 @@ def register(commands: Commands) -> None:
     command = commands.add_parser("solve", help="cluster the graph in a file")
     command.set_defaults(run=_run)
     add = command.add_argument
-    add("file", metavar="FILE", help="MULTICUT text or .npz, gzipped or not")
-    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, or text")
+    add_instance(command)
+    add_format(command)
+    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, .h5, or text")
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
     add("--device", default="auto", help="auto, cpu, gpu or gpu:N (default: auto)")
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
@@ -50,7 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
         options = Options.paper(**changes) if arguments.paper else Options(**changes)
         device = devices.resolve(arguments.device)
         _check_outputs(arguments)
-        graph = as_graph(arguments.file)
+        graph, _ = read_instance(arguments.file, arguments.format)
     result = solve(
         graph,
         device=device,
@@ -62,7 +64,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     with bad_input():
         if arguments.output is not None:
-            write_labels(result.labels, arguments.output, force=arguments.force)
+            write_labels(result.labels, arguments.output, names=graph.names, force=arguments.force)
         if arguments.json == "-":
             print(_as_json(result))
         elif arguments.json is not None:
@@ -82,6 +84,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{path} is named twice; input and outputs must be different files")
         taken.add(target.resolve())
         check_target(target, force=arguments.force)
+    if arguments.output is not None:
+        check_labels_target(Path(arguments.output), force=arguments.force)
 
 
 def _as_json(result: Result) -> str:
