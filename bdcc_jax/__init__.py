@@ -1,5 +1,7 @@
 """Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
 
+import logging
+
 from .environment import show_versions
 from .graph import Graph
 from .io import FormatError, read, write
@@ -22,3 +24,5 @@ __all__ = [
     "write",
 ]
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for

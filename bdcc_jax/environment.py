@@ -16,6 +16,8 @@ PACKAGES = (
     "numpy",
     "scipy",
     "scikit-image",
+    "matplotlib",
+    "rich",
     "networkx",
     "pandas",
 )
