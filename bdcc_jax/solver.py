@@ -108,6 +108,7 @@ class Solver:
         self.history: list[Round] = []
         self.removed: Removed | None = None
         self._reported = inf
+        self._ended: Status | None = None
 
     def run(self) -> Status:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
@@ -225,8 +226,7 @@ class Solver:
             solver = self._solver(instance, options, callback=self._inner_round)
             status = solver.run()
             parts.raise_bound(i, solver.bounds.lower)
-            if status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
+            self._end_with(status)
             if status is Status.TIME_LIMIT:
                 break
         self.bounds.raise_lower(parts.bound)
@@ -295,8 +295,7 @@ class Solver:
             )
             status = solver.run()
             self.bounds.offer(left.lift(solver.bounds.labels))
-            if status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
+            self._end_with(status)
 
     def _solve_instead(
         self,
@@ -361,9 +360,15 @@ class Solver:
     def _inner_round(self, progress: Progress) -> bool:
         """Make a round of this instance out of one of a part of it, whose bounds are its own."""
         record = replace(progress.round, phase="ilp", seconds=self._clock.elapsed)
-        if status := self._observe(record):
-            raise Ended(status)
-        return False
+        self._ended = self._observe(record)
+        return self._ended is not None
+
+    def _end_with(self, status: Status) -> None:
+        """End this solve if an inner one was ended from outside."""
+        if status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if self._ended is not None:
+            raise Ended(self._ended)
 
     def _observe(self, record: Round) -> Status | None:
         self.history.append(
