@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from typing import Any
 
 from numba.core import event
@@ -70,7 +71,7 @@ class LiveTable:
         self._shown: tuple[tuple[str, ...], ...] = ()
         self._next, self._last_stays = float("-inf"), True
         self._spinner: Spinner | None = None
-        self._compiling = _Compiling()
+        self._compiling, self._running = _Compiling(), ExitStack()
         self._live = Live(
             console=console,
             get_renderable=self._draw,
@@ -81,9 +82,9 @@ class LiveTable:
 
     def start(self) -> None:
         """Begin to draw, four times a second from now on."""
-        event.register("numba:compile", self._compiling)
         self._spinner = Spinner("dots")
-        self._live.start()
+        self._running.enter_context(event.install_listener("numba:compile", self._compiling))
+        self._running.enter_context(self._live)
 
     def __call__(self, progress: Progress) -> None:
         """Show a round, in place of the last one unless that one is to be kept."""
@@ -97,8 +98,7 @@ class LiveTable:
     def close(self) -> None:
         """Leave the table as it is."""
         self._spinner = None
-        self._live.stop()
-        event.unregister("numba:compile", self._compiling)
+        self._running.close()
 
     def _draw(self) -> RenderableType:
         table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
