@@ -101,7 +101,7 @@ class LiveTable:
         self._running.close()
 
     def _draw(self) -> RenderableType:
-        table = Table(box=SIMPLE_HEAD, padding=(0, 0, 0, 1), pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, padding=0)
         for heading, width in zip(HEADINGS, WIDTHS, strict=True):
             side: JustifyMethod = "left" if heading == "phase" else "right"
             table.add_column(heading, justify=side, min_width=width, no_wrap=True)

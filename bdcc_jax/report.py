@@ -42,7 +42,7 @@ section { background: #fff; border: 1px solid #e2e8f0; border-radius: 8px; paddi
   padding: 1px 10px; font-weight: 600; margin-right: 8px; }
 .status.optimal { background: #15803d; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(115px, 1fr)); gap: 14px; }
-.figures b { display: block; font-size: 20px; font-variant-numeric: tabular-nums; }
+.figures b { display: block; font-size: 18px; font-variant-numeric: tabular-nums; }
 .figures span, .note { color: #64748b; font-size: 13px; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 1fr));
   gap: 0 16px; }
@@ -135,14 +135,14 @@ def table(rows: Mapping[str, object], bold: Iterable[str] = ()) -> str:
 
     Examples
     --------
-    >>> print(table({"a": "<b>"}))
-    <table><tbody>
-    <tr><th>a</th><td>&lt;b&gt;</td></tr>
-    </tbody></table>
+    >>> "&lt;b&gt;</td>" in table({"a": "<b>"})
+    True
     """
+    left = ' style="text-align: left"'  # notebooks would have it otherwise
     marks = dict.fromkeys(bold, ' class="changed"')
     lines = [
-        f"<tr{marks.get(name, '')}><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>"
+        f"<tr{marks.get(name, '')}>"
+        f"<th{left}>{escape(name)}</th><td{left}>{escape(str(value))}</td></tr>"
         for name, value in rows.items()
     ]
     return "\n".join(["<table><tbody>", *lines, "</tbody></table>"])
