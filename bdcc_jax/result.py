@@ -88,7 +88,7 @@ class Progress:
     improved: bool
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The best clustering found, with a bound on how much better any other can be.
 
@@ -255,6 +255,12 @@ class Result:
         from .plots import plot_segmentation
 
         return plot_segmentation(self, image, superpixels, ax, fill=fill)
+
+    def __repr__(self) -> str:
+        return (
+            f"Result({self.status}, objective={self.objective:.10g}, "
+            f"lower_bound={self.lower_bound:.10g}, {self.n_clusters} clusters of {self.graph})"
+        )
 
     def _repr_html_(self) -> str:
         from .report import table
