@@ -169,7 +169,9 @@ def main(given: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("interrupted: the same command goes on from here; a report of what there is:")
         code = 130
-    command = shlex.join(["python", "-m", "benchmarks", *(sys.argv[1:] if given is None else given)])
+    command = shlex.join(
+        ["python", "-m", "benchmarks", *(sys.argv[1:] if given is None else given)]
+    )
     print(make_report(store.records, arguments.only, arguments.out, command))
     return code
 

@@ -23,7 +23,7 @@ EXACT = (DEFAULT.name, paper_name(0.5), CLASSIC.name)
 MOST_FAMILIES = 6
 """So many rows are drawn, of the families with the most instances."""
 
-NOTE = f"""\
+NOTE = """\
 Median seconds over those instances that got there, and how many did. Relative gaps. Methods
 without a lower bound (marked *) are measured against the best bound that any method found, which
 they do not know themselves. Families with fewer instances for a method: the others were not run.
@@ -116,5 +116,7 @@ def draw(
             panel.set(xscale="log", ylim=(0, 1.05), xlabel="seconds", ylabel="share of instances")
             panel.set_title(f"{family} ({count[family]}): {what}", fontsize=10)
             panel.grid(alpha=0.3)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+    )
     return save(figure, out / "methods.png")

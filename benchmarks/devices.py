@@ -165,7 +165,9 @@ def draw(batches: list[Record], out: Path) -> str:
         panel.axhline(
             1 / run["highs_seconds"], color=f"C{i}", linestyle="--", label="HiGHS, one by one"
         )
-    panel.set(xscale="log", yscale="log", xlabel="subproblems in a batch", ylabel="subproblems a second")
+    panel.set(
+        xscale="log", yscale="log", xlabel="subproblems in a batch", ylabel="subproblems a second"
+    )
     panel.set_xscale("log", base=2)
     panel.grid(alpha=0.3)
     panel.legend(fontsize=8)

@@ -72,7 +72,9 @@ def left(by_method: dict[float | None, dict[str, Record]], names: set[str], out:
             fontsize=10,
         )
         panel.grid(alpha=0.3)
-    figure.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure.legend(
+        *axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8
+    )
     return save(figure, out / "figure1_left.png")
 
 

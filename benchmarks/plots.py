@@ -9,7 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 
-def grid(rows: int, columns: int, *, width: float = 4.2, height: float = 3.2) -> tuple[Figure, np.ndarray]:
+def grid(
+    rows: int, columns: int, *, width: float = 4.2, height: float = 3.2
+) -> tuple[Figure, np.ndarray]:
     """A figure with so many axes, as a two-dimensional array."""
     figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
