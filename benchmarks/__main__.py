@@ -3,8 +3,8 @@
 Table 1 and Figure 1 of the paper, the comparison of methods, the ablation, the phases of a run and
 the devices, on superpixel graphs of scikit-image's pictures (about a quarter of an hour) or on any
 folder of instances. Every run is a line of OUT/runs.jsonl; what is there already is not run again,
-so a run that was stopped goes on where it was. OUT/report.md and the PNGs beside it are made from all
-lines of that file.
+so a run that was stopped goes on where it was. OUT/report.md and the PNGs beside it are made from
+all lines of that file.
 
     python -m benchmarks --quick                                # tiny pictures, a minute
     python -m benchmarks --data DIR --sample 10 --out results   # ten instances of each subfolder
@@ -12,7 +12,7 @@ lines of that file.
     python -m benchmarks --only table1 figure1
 
 The paper's instances are the 100 "image-seg" models of the OpenGM benchmark (Kappes et al.), on the
-pages of OpenGM at https://hciweb2.iwr.uni-heidelberg.de/opengm.
+pages of OpenGM at http://hciweb2.iwr.uni-heidelberg.de/opengm.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TIME_LIMIT = 600.0
 """Seconds for each run, as in the paper."""
 
 QUICK_PICTURES = ("pictures/coins-40", "pictures/coffee-60")
-DEVICE_GRAPH, QUICK_DEVICE_GRAPH = "planar/5000", "planar/60"
+DEVICE_GRAPH, QUICK_DEVICE_GRAPH = "planar/5000", "planar/30"
 """Large enough that a device has something to do."""
 
 

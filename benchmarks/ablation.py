@@ -32,11 +32,11 @@ CHANGES: dict[str, tuple[str, Options]] = {
 """What a change is compared with, and the options that make it."""
 
 NOTE = f"""\
-"{BASE}" shares the capacities of a round among all roots (engine `packing`); "{ALONE}" solves one LP
-for every root instead (engine `reference`), on which the lines below it change one thing more.
-The ratio is the geometric mean over the instances of its seconds over those of what it is compared
-with, both at least 1 ms: above 1 the change makes it slower. Sums over the instances that both ran;
-">=" where runs ended at the time limit."""
+"{BASE}" shares the capacities of a round among all roots (engine `packing`); "{ALONE}"
+solves one LP for every root instead (engine `reference`), on which the lines below it change one
+thing more. The ratio is the geometric mean over the instances of its seconds over those of what it
+is compared with, both at least 1 ms: above 1 the change makes it slower. Sums over the instances
+that both ran; ">=" where runs ended at the time limit."""
 
 
 def jobs(instances: list[Instance]) -> list[Job]:

@@ -13,7 +13,7 @@ from bdcc_jax.result import relative_gap
 from .instances import Instance
 from .markdown import table
 from .methods import CLASSIC, DEFAULT, GAEC, KLJ, bioimage, paper, paper_name
-from .plots import grid, save, shares
+from .plots import grid, save, seconds_axis, shares
 from .runs import Job, reached, trace
 from .store import Record
 
@@ -81,7 +81,7 @@ def report(runs: list[Record], out: Path) -> str:
                 lines.append([family, method + ("" if method in EXACT else " *"), *_cells(group)])
     headings = ["family", "method", "instances", "gap <= 1 % s", "proven s", "worst final gap %"]
     note = NOTE if theirs else NOTE + " bioimage-cpp is not installed (pip install bioimage-cpp)."
-    limit = max(run["seconds"] for run in runs)
+    limit = max(run["seconds"] for run in runs if run["method"] in names)
     return "\n\n".join([note, table(headings, lines), draw(found, families, names, limit, out)])
 
 
@@ -113,7 +113,8 @@ def draw(
             if method in EXACT:
                 shares(proven, [o.proven for o in group], limit, **style)
         for panel, what in ((close, "gap ≤ 1 %"), (proven, "proven optimal")):
-            panel.set(xscale="log", ylim=(0, 1.05), xlabel="seconds", ylabel="share of instances")
+            panel.set(ylim=(0, 1.05), ylabel="share of instances")
+            seconds_axis(panel)
             panel.set_title(f"{family} ({count[family]}): {what}", fontsize=10)
             panel.grid(alpha=0.3)
     figure.legend(

@@ -32,10 +32,11 @@ THROUGHPUT = "subproblems on "
 NO_GPU = "JAX sees no GPU here: the CPU part only."
 
 NOTE = f"""\
-Without presolve, the second of two runs, so without compilation. `device_packing` leaves rounds with few
-violated edges to the host. The master is always HiGHS' on the CPU. Throughput: flow LPs of the first,
-middle and last round, {BALL} nodes each, not reduced, to a tolerance of 1e-3, best of {REPEATS}, with the way
-to the device and back; HiGHS solves the same LPs one after another on one core."""
+Without presolve, the second of two runs, so without compilation. `device_packing` leaves rounds
+with few violated edges to the host. The master is always HiGHS' on the CPU. Throughput: flow LPs of
+the first, middle and last round, {BALL} nodes each, not reduced, to a tolerance of 1e-3, best of
+{REPEATS}, with the way to the device and back; HiGHS solves the same LPs one after another on one
+core."""
 
 
 def all_devices() -> list[jax.Device]:

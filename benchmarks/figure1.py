@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .instances import Instance, spread
 from .methods import TAUS, paper, paper_name
-from .plots import grid, save
+from .plots import grid, save, seconds_axis
 from .runs import Clock, Job, trace
 from .store import Record
 
@@ -65,7 +65,8 @@ def left(by_method: dict[float | None, dict[str, Record]], names: set[str], out:
                     label=f"{'no MW rows' if tau is None else f'τ = {tau}'}, "
                     f"{'parallel' if clock == 'parallel' else 'serial'}",
                 )
-        panel.set(xscale="log", yscale="log", xlabel="seconds", ylabel="duality gap")
+        panel.set(yscale="log", ylabel="duality gap")
+        seconds_axis(panel)
         panel.set_title(
             f"{name.rpartition('/')[2]}: {size[name]:,} edges, "
             f"rank {ranked.index(name) + 1} of {len(ranked)}",

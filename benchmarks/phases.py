@@ -16,16 +16,16 @@ GOOD = 0.01
 
 NOTE = """\
 Runs to the proven optimum. "Without LP": presolve alone closed it; the other columns are about the
-rest. Clusterings are known to the history from the first round's record on, which comes after presolve,
-local search and the first LP: "first record" is when, in per cent of the run (median), and by how
-much its clustering is above the optimum (median, worst). "At a tenth": the instances with a record by
-then, and of these the ones whose clustering is within 1 % of the optimum. The LP's optimum: the first round
-without violated rows; sums of the seconds up to it and after it."""
+rest. The history knows clusterings from the first round on, which ends after presolve, local search
+and the first LP. "First record": when that was, in per cent of the run (median), and how far its
+clustering was above the optimum (median, worst). "At a tenth": the instances with a record by then,
+and of these the ones whose clustering is within 1 % of the optimum. The LP's optimum: the first
+round without violated rows; sums of the seconds up to it and after it."""
 
 HEADINGS = (
     "family", "method", "instances", "without LP", "seconds", "first record at %",
-    "above the optimum %", "at a tenth: known, within 1 %", "until the LP's optimum s", "after it s",
-    "after / until",
+    "above the optimum %", "at a tenth: known, within 1 %", "until the LP's optimum s",
+    "after it s", "after / until",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 
 def grid(
@@ -21,6 +22,14 @@ def save(figure: Figure, path: Path) -> str:
     """Write a PNG; returns the Markdown that shows it."""
     figure.savefig(path, dpi=110)
     return f"![{path.stem}]({path.name})"
+
+
+def seconds_axis(axes: Axes) -> None:
+    """Whole decades of seconds, and labels at these only."""
+    low, high = axes.dataLim.intervalx
+    axes.set(xscale="log", xlabel="seconds")
+    axes.set_xlim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def shares(axes: Axes, times: list[float | None], limit: float, **style: object) -> None:

@@ -2,8 +2,8 @@
 
 There are three clocks. ``wall`` is the time that passed. The paper's two leave out the rounding
 (clusterings are made on demand) and share only the master: ``serial`` counts detection and
-subproblems of all roots, ``parallel`` of each round those of the slowest root only, as if every root
-had a processor of its own. All leave out compilation by XLA, which happens once for each shape.
+subproblems of all roots, ``parallel`` of each round those of the slowest root only, as if every
+root had a processor of its own. All leave out compilation by XLA, once for each shape.
 """
 
 from __future__ import annotations
