@@ -4,7 +4,7 @@ Table 1 and Figure 1 of the paper, the comparison of methods, the ablation, the 
 the devices, on superpixel graphs of scikit-image's pictures (about a quarter of an hour) or on any
 folder of instances. Every run is a line of OUT/runs.jsonl; what is there already is not run again,
 so a run that was stopped goes on where it was. OUT/report.md and the PNGs beside it are made from
-all lines of that file.
+all lines of that file (with --family: of these families).
 
     python -m benchmarks --quick                                # tiny pictures, a minute
     python -m benchmarks --data DIR --sample 10 --out results   # ten instances of each subfolder
@@ -105,7 +105,7 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def make_report(records: list[Record], only: list[str], out: Path, command: str) -> str:
+def make_report(records: list[Record], arguments: argparse.Namespace, command: str) -> str:
     """Everything in one Markdown text, which is also written."""
     here = machine()
     lines = [
@@ -117,11 +117,13 @@ def make_report(records: list[Record], only: list[str], out: Path, command: str)
         f"`{command}`",
     ]
     runs = newest(records)
-    for name in only:
+    of_families = [r for r in runs if arguments.family is None or r["family"] in arguments.family]
+    for name in arguments.only:
         experiment = EXPERIMENTS[name]
-        lines += [f"## {experiment.TITLE}", experiment.report(runs, out)]
+        about = runs if name == "devices" else of_families
+        lines += [f"## {experiment.TITLE}", experiment.report(about, arguments.out)]
     text = "\n\n".join(lines) + "\n"
-    (out / "report.md").write_text(text, encoding="utf-8")
+    (arguments.out / "report.md").write_text(text, encoding="utf-8")
     return text
 
 
@@ -172,7 +174,7 @@ def main(given: Sequence[str] | None = None) -> int:
     command = shlex.join(
         ["python", "-m", "benchmarks", *(sys.argv[1:] if given is None else given)]
     )
-    print(make_report(store.records, arguments.only, arguments.out, command))
+    print(make_report(store.records, arguments, command))
     return code
 
 

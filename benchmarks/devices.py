@@ -52,14 +52,20 @@ def name_of(device: jax.Device) -> str:
 
 def jobs(instances: list[Instance]) -> list[Job]:
     """Every engine on every device that it runs on, and the throughput of every device."""
-    methods = []
-    for device in all_devices():
-        engines = ("packing",) if device.platform == "cpu" else ()
-        for engine in (*engines, "device_packing", "pdlp"):
-            options = Options(engine=engine, presolve=False)
-            methods.append(_second_run(bdcc(f"{engine} on {name_of(device)}", options, device)))
-        methods.append(throughput(device))
+    found = all_devices()
+    methods = [method for device in found for method in (*solves(device), throughput(device))]
     return [(each, method) for each in instances for method in methods]
+
+
+def solves(device: jax.Device) -> list[Method]:
+    """``solve`` with every engine that runs on a device."""
+    engines = ("packing",) if device.platform == "cpu" else ()
+    return [
+        _second_run(
+            bdcc(f"{engine} on {name_of(device)}", Options(engine=engine, presolve=False), device)
+        )
+        for engine in (*engines, "device_packing", "pdlp")
+    ]
 
 
 def _second_run(method: Method) -> Method:

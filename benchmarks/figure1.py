@@ -19,8 +19,8 @@ SMALLEST = 1e-3
 
 NOTE = """\
 Left: solid lines count all subproblems, dotted lines of every round the slowest root only; the
-rounding is in neither. Right: every instance once for each setting; points right of the line gain
-from parallelism."""
+rounding is in neither. Right: every instance once for each setting, until the last round that was
+finished; points below the line gain from parallelism."""
 
 
 def jobs(instances: list[Instance]) -> list[Job]:
@@ -85,12 +85,17 @@ def right(by_method: dict[float | None, dict[str, Record]], out: Path) -> str:
     panel = axes[0, 0]
     ends = []
     for tau, label in ((None, "no MW rows"), (0.5, "τ = 0.5")):
-        both = [
-            [trace(run, clock)[-1].seconds for clock in ("serial", "parallel")]
-            for run in by_method[tau].values()
-        ]
-        ends += [seconds for pair in both for seconds in pair]
-        panel.scatter(*zip(*both, strict=True), s=22, color=COLOURS[tau], alpha=0.75, label=label)
+        for proven, fill in ((True, COLOURS[tau]), (False, "none")):
+            both = [
+                [trace(run, clock)[-2].seconds for clock in ("serial", "parallel")]
+                for run in by_method[tau].values()
+                if run["history"] and (run["status"] == "optimal") == proven
+            ]
+            if both:
+                ends += [seconds for pair in both for seconds in pair]
+                style = {"s": 26, "facecolors": fill, "edgecolors": COLOURS[tau], "alpha": 0.75}
+                stopped = "" if proven else ", stopped at the time limit"
+                panel.scatter(*zip(*both, strict=True), label=label + stopped, **style)
     limits = [min(ends) / 1.5, max(ends) * 1.5]
     panel.plot(limits, limits, color="magenta", label="slope 1")
     panel.set(

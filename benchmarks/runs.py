@@ -104,7 +104,11 @@ def trace(run: Record, clock: Clock = "wall") -> list[Point]:
         points.append(Point(record["seconds"] - saved, *bounds))
     lower = -inf if run["lower_bound"] is None else run["lower_bound"]
     upper = inf if run["objective"] is None else run["objective"]
-    return [*points, Point(run["seconds"] - saved, lower, upper)]
+    end = run["seconds"] - saved
+    if clock == "parallel" and run["status"] != "optimal":
+        # How long the slowest root of a round that was cut short would take is not known.
+        end = points[-1].seconds if points else 0.0
+    return [*points, Point(end, lower, upper)]
 
 
 def reached(points: list[Point], *, gap: float = inf, relative: float = inf) -> float | None:

@@ -122,7 +122,7 @@ def test_an_interrupted_run_is_not_stored(tmp_path):
 def test_only_engines_that_take_root_by_root_know_the_slowest():
     graph = instances.planar(100)
     for record in bdcc_jax.solve(graph, options=Options.paper(engine="reference")).history:
-        assert 0 < record.slowest_root_seconds
+        assert record.slowest_root_seconds > 0
         assert record.slowest_root_seconds <= record.detection_seconds + record.subproblem_seconds
     packing = bdcc_jax.solve(graph, options=Options(presolve=False)).history
     assert {record.slowest_root_seconds for record in packing} == {None}
@@ -174,6 +174,13 @@ def test_shares_say_what_is_not_known():
     assert table1.share([closed, stopped], 1.0, 10) == "0.5"
     assert table1.share([closed, stopped], 1.0, 100) == ">= 0.5"
     assert table1.share([closed, stopped], 5.0, 100) == "1"
+
+
+def test_a_round_that_was_cut_short_has_no_parallel_time():
+    run = stored([record(20.0, -20.0, -5.0)], 60.0, "time_limit", -9.0, -14.0)
+    assert [p.seconds for p in runs.trace(run, "serial")] == [16.0, 56.0]
+    assert [p.seconds for p in runs.trace(run, "parallel")] == [13.5, 13.5]
+    assert table1.share([runs.trace(run, "parallel")], 1.0, 50) == ">= 0"
 
 
 def test_methods_without_a_bound_are_measured_against_the_best_one():
