@@ -73,7 +73,10 @@ def chosen(arguments: argparse.Namespace) -> list[Instance]:
 
 
 def jobs(arguments: argparse.Namespace) -> list[Job]:
-    """Everything that the wanted experiments need, each once."""
+    """Everything that the wanted experiments need, each once.
+
+    All methods on one instance before the next: what is compared is measured within minutes.
+    """
     instances = chosen(arguments)
     graph = instance(QUICK_DEVICE_GRAPH if arguments.quick else DEVICE_GRAPH)
     found: dict[tuple[str, str], Job] = {}
@@ -81,7 +84,8 @@ def jobs(arguments: argparse.Namespace) -> list[Job]:
         on = [graph] if name == "devices" else instances
         for each, method in EXPERIMENTS[name].jobs(on):
             found.setdefault((str(each), method.name), (each, method))
-    return list(found.values())
+    order = list(dict.fromkeys(name for name, _ in found))
+    return sorted(found.values(), key=lambda job: order.index(str(job[0])))
 
 
 def run_all(wanted: list[Job], runner: Runner) -> None:
