@@ -46,7 +46,7 @@ SEGMENTS = (100, 300, 800)
 TIME_LIMIT = 600.0
 """Seconds for each run, as in the paper."""
 
-QUICK_PICTURES = ("pictures/coins-40", "pictures/coffee-60")
+QUICK_PICTURES = ("pictures/coins-20", "pictures/coffee-30")
 DEVICE_GRAPH, QUICK_DEVICE_GRAPH = "planar/5000", "planar/30"
 """Large enough that a device has something to do."""
 

@@ -36,7 +36,7 @@ def test_everything_runs_and_is_not_run_again(tmp_path, capsys):
         if run["status"] == "optimal":
             optima.setdefault(run["instance"], []).append(run["objective"])
     assert all(values == pytest.approx([values[0]] * len(values)) for values in optima.values())
-    assert len(optima["pictures/coins-40"]) >= 15
+    assert len(optima["pictures/coins-20"]) >= 15
 
     assert command.main(["--quick", "--out", str(out)]) == 0
     assert (out / "runs.jsonl").read_bytes() == stored
