@@ -91,7 +91,7 @@ def _cells(group: list[Outcome]) -> list[str]:
         done = [seconds for seconds in times if seconds is not None]
         cells.append(f"{median(done):.4f} ({len(done)})" if done else "-")
     worst = max(o.gap for o in group)
-    return [*cells, "-" if worst == inf else f"{100 * worst:.4g}"]
+    return [*cells, "-" if worst == inf else f"{100 * worst:.4f}"]
 
 
 def draw(
