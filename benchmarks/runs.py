@@ -93,8 +93,10 @@ class Runner:
 def trace(run: Record, clock: Clock = "wall") -> list[Point]:
     """The bounds after every round and at the end, on one of the three clocks."""
     points, saved = [], 0.0
+    unfinished = run.get("compile_seconds", 0.0)  # what no round of the history accounts for
     for record in run["history"]:
         saved += record.get("compile_seconds", 0.0)
+        unfinished -= record.get("compile_seconds", 0.0)
         if clock != "wall":
             saved += record["rounding_seconds"]
         if clock == "parallel":
@@ -104,7 +106,7 @@ def trace(run: Record, clock: Clock = "wall") -> list[Point]:
         points.append(Point(record["seconds"] - saved, *bounds))
     lower = -inf if run["lower_bound"] is None else run["lower_bound"]
     upper = inf if run["objective"] is None else run["objective"]
-    end = run["seconds"] - saved
+    end = run["seconds"] - saved - unfinished
     if clock == "parallel" and run["status"] != "optimal":
         # How long the slowest root of a round that was cut short would take is not known.
         end = points[-1].seconds if points else 0.0

@@ -152,6 +152,7 @@ def stored(history, seconds=30.0, status="optimal", objective=-10.0, lower_bound
         "seconds": seconds,
         "objective": objective,
         "lower_bound": lower_bound,
+        "compile_seconds": sum(r["compile_seconds"] for r in history),
         "history": history,
     }
 
@@ -181,6 +182,8 @@ def test_a_round_that_was_cut_short_has_no_parallel_time():
     assert [p.seconds for p in runs.trace(run, "serial")] == [16.0, 56.0]
     assert [p.seconds for p in runs.trace(run, "parallel")] == [13.5, 13.5]
     assert table1.share([runs.trace(run, "parallel")], 1.0, 50) == ">= 0"
+    run["compile_seconds"] = 7.0
+    assert [p.seconds for p in runs.trace(run)] == [20.0, 53.0]
 
 
 def test_methods_without_a_bound_are_measured_against_the_best_one():
