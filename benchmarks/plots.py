@@ -20,7 +20,7 @@ def grid(
 
 def save(figure: Figure, path: Path) -> str:
     """Write a PNG; returns the Markdown that shows it."""
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=90)
     return f"![{path.stem}]({path.name})"
 
 
