@@ -24,7 +24,7 @@ import bdcc_jax
 from bdcc_jax import Graph
 from bdcc_jax.arrays import IntArray
 from bdcc_jax.image import example_picture, superpixel_graph
-from bdcc_jax.io import SUFFIXES
+from bdcc_jax.io.formats import SUFFIXES
 
 DATA = Path(os.environ.get("BDCC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PICTURES = ("coffee-3000", "coffee-12000")
