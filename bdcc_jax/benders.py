@@ -134,6 +134,7 @@ class Benders:
     def _loop(self) -> Status | None:
         while True:
             spent = dict(self._clock.spent)
+            self._clock.longest.clear()
             self._rounds += 1
             x = self._x = self._solve_master()
             separation = self._engine.separate(x, self._clock)
@@ -200,6 +201,7 @@ class Benders:
 
     def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
         seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
+        longest = self._clock.longest
         return Round(
             number=0,
             phase="ilp" if self._master.integral else "lp",
@@ -214,4 +216,6 @@ class Benders:
             detection_seconds=seconds.get("detection", 0.0),
             subproblem_seconds=seconds.get("subproblems", 0.0),
             rounding_seconds=seconds.get("rounding", 0.0),
+            # Engines that do not look for violations root by root have no slowest root.
+            slowest_root_seconds=sum(longest.values()) if "detection" in longest else None,
         )

@@ -18,6 +18,7 @@ class Clock:
         self._start = time.perf_counter()
         self._limit = float("inf") if time_limit is None else time_limit
         self.spent: dict[str, float] = {}
+        self.longest: dict[str, float] = {}
         self.part = ""
         """What is being measured right now; a view of the progress reads it from its thread."""
 
@@ -46,3 +47,16 @@ class Clock:
         finally:
             self.part = around
             self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - start
+
+    @contextmanager
+    def measure_one(self, part: str) -> Iterator[None]:
+        """Keep the time inside the block in ``longest[part]`` if no other block took longer.
+
+        For work that is done one after another but could be done at the same time.
+        """
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            self.longest[part] = max(self.longest.get(part, 0.0), seconds)

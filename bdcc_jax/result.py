@@ -61,7 +61,9 @@ class Round:
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
     went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that
     did not converge in the batch and were solved by the exact reference instead, and those that
-    HiGHS itself failed on, whose shortest cycles became the rows.
+    HiGHS itself failed on, whose shortest cycles became the rows. ``slowest_root_seconds`` is what
+    is left of detection and subproblems with a processor for every root: the longest search, the
+    longest LPs and the longest row; None where an engine takes all roots at once.
     """
 
     number: int
@@ -77,6 +79,7 @@ class Round:
     detection_seconds: float
     subproblem_seconds: float
     rounding_seconds: float
+    slowest_root_seconds: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,18 +1,21 @@
 """The instances of the benchmarks, by name: ``family/name``.
 
 Besides the families of the data folder there are ``pictures/coffee-3000`` (superpixels of a picture
-of scikit-image) and ``planar/1000`` (a random Delaunay graph); these two take any number.
+of scikit-image) and ``planar/1000`` (a random Delaunay graph); these two take any number. Any other
+folder of instance files has families too: its subfolders.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.spatial import Delaunay, KDTree
@@ -21,6 +24,7 @@ import bdcc_jax
 from bdcc_jax import Graph
 from bdcc_jax.arrays import IntArray
 from bdcc_jax.image import example_picture, superpixel_graph
+from bdcc_jax.io.formats import SUFFIXES
 
 DATA = Path(os.environ.get("BDCC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PICTURES = ("coffee-3000", "coffee-12000")
@@ -35,6 +39,9 @@ class Instance:
     family: str
     name: str
     load: Callable[[], Graph]
+
+    def __str__(self) -> str:
+        return f"{self.family}/{self.name}"
 
 
 def add_data_option(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +78,44 @@ def instance(full_name: str, data: Path = DATA) -> Instance:
     else:
         load = partial(bdcc_jax.read, _existing(data / f"{full_name}{SUFFIX}"))
     return Instance(family, name, load)
+
+
+def folder(data: Path) -> dict[str, list[Instance]]:
+    """All instance files below a folder, by subfolder, the smaller files first."""
+    found: dict[str, list[Instance]] = {}
+    for path in sorted(_existing(data).rglob("*"), key=lambda p: (p.stat().st_size, p)):
+        name = path.name.removesuffix(".gz")
+        suffix = Path(name).suffix
+        if path.is_file() and suffix in SUFFIXES:
+            family = path.parent.relative_to(data).as_posix()
+            family = data.resolve().name if family == "." else family
+            each = Instance(family, name.removesuffix(suffix), partial(bdcc_jax.read, path))
+            found.setdefault(family, []).append(each)
+    if not found:
+        known = ", ".join(SUFFIXES)
+        raise SystemExit(f"no instances: {data} has no files that end in {known} (or these + .gz)")
+    return dict(sorted(found.items()))
+
+
+def spread(ranked: list[Any], count: int) -> list[Any]:
+    """So many of a list, evenly over it, with the first and the last.
+
+    Examples
+    --------
+    >>> spread(list(range(10)), 4)
+    [0, 3, 6, 9]
+    """
+    if count >= len(ranked):
+        return list(ranked)
+    return [ranked[round(i)] for i in np.linspace(0, len(ranked) - 1, count)]
+
+
+def fingerprint(graph: Graph) -> str:
+    """The same for the same edges and weights, and for no others."""
+    content = hashlib.sha256(str(graph.n).encode())
+    content.update(graph.edges.astype("<i8").tobytes())
+    content.update(graph.weights.astype("<f8").tobytes())
+    return content.hexdigest()[:16]
 
 
 def _existing(path: Path) -> Path:

@@ -39,7 +39,8 @@ class DijkstraFinder:
         balls = []
         for s in range(len(self._cover)):
             clock.check()
-            ball = self._find(s, x)
+            with clock.measure_one("detection"):
+                ball = self._find(s, x)
             if ball is not None:
                 balls.append(ball)
         return balls

@@ -62,10 +62,11 @@ class FlowEngine:
             balls = self._finder.find(x, clock)
         with clock.measure("subproblems"):
             flows = self._solver.solve(balls, x, clock)
-            parts = [
-                self._rows(balls[i % len(balls)], flow, x, first=i < len(balls))
-                for i, flow in enumerate(flows)
-            ]
+            parts = []
+            for i, flow in enumerate(flows):
+                with clock.measure_one("rows"):
+                    ball = balls[i % len(balls)]
+                    parts.append(self._rows(ball, flow, x, first=i < len(balls)))
         fallbacks = sum(flow.fallback for flow in flows)
         return Separation(Rows.concatenate(parts), len(balls), fallbacks)
 

@@ -52,9 +52,10 @@ class ReferenceSolver:
         base, variants = [], []
         for ball in balls:
             clock.check()
-            base.append(self.solve_base(ball, x))
-            if self._magnanti_wong is not None:
-                variants.append(self.solve_magnanti_wong(ball, x, self._magnanti_wong))
+            with clock.measure_one("subproblems"):
+                base.append(self.solve_base(ball, x))
+                if self._magnanti_wong is not None:
+                    variants.append(self.solve_magnanti_wong(ball, x, self._magnanti_wong))
         return base + variants
 
     def solve_base(self, ball: Ball, x: FloatArray) -> Flow:

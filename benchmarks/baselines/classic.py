@@ -32,7 +32,10 @@ CHUNK = 2**22
 
 @dataclass(frozen=True, eq=False)
 class BaselineResult:
-    """What the baseline found; ``seconds`` has the keys lp, ilp, separation and total."""
+    """What the baseline found; ``seconds`` has the keys lp, ilp, separation and total.
+
+    ``history`` has the seconds, the lower bound and the cost of the best clustering at every round.
+    """
 
     labels: IntArray
     objective: float
@@ -40,6 +43,7 @@ class BaselineResult:
     status: str
     rounds: int
     seconds: dict[str, float]
+    history: tuple[tuple[float, float, float], ...]
 
 
 def solve(graph: Graph, time_limit: float | None = None) -> BaselineResult:
@@ -67,7 +71,9 @@ def solve(graph: Graph, time_limit: float | None = None) -> BaselineResult:
         status = "time_limit"
     parts = dict.fromkeys(("lp", "ilp", "separation"), 0.0)
     seconds = parts | run.clock.spent | {"total": run.clock.elapsed}
-    return BaselineResult(run.labels, run.objective, run.lower_bound, status, run.rounds, seconds)
+    return BaselineResult(
+        run.labels, run.objective, run.lower_bound, status, run.rounds, seconds, tuple(run.history)
+    )
 
 
 class _CuttingPlane:
@@ -78,6 +84,7 @@ class _CuttingPlane:
         self.labels = np.arange(graph.n)
         self.objective = graph.objective(self.labels)
         self.lower_bound = graph.negative_sum
+        self.history: list[tuple[float, float, float]] = []
         self.rounds = 0
 
     def run(self) -> None:
@@ -91,6 +98,7 @@ class _CuttingPlane:
             self.rounds += 1
             self.lower_bound = max(self.lower_bound, bound)
             self._offer(graph.components(x < 0.5))
+            self.history.append((clock.elapsed, self.lower_bound, self.objective))
             with clock.measure("separation"):
                 rows = separator.violated(x, clock)
             if len(rows):
