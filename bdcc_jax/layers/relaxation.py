@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import lsmr
 
 from ..arrays import FloatArray
 from ..clock import Clock
@@ -27,6 +28,9 @@ from .edges import Edges
 
 PRECISION = 1e-10
 """Of the cone programs; far below VIOLATION, and derivatives are more precise than asked for."""
+
+ZERO = 1e-9
+"""Points that violate no inequality by more are feasible."""
 
 TIGHT = 1e-5
 """Rows with less slack are in use."""
@@ -171,6 +175,7 @@ class ConeProgram:
     """
 
     rows: Rows
+    smoothing: float
     context: Any = field(repr=False)
 
     @staticmethod
@@ -184,15 +189,14 @@ class ConeProgram:
             constraints.append(matrix @ x <= rows.upper)
         smooth = smoothing / 2 * cp.sum_squares(x - 0.5)
         problem = cp.Problem(cp.Minimize(w @ x + smooth), constraints)
-        return ConeProgram(rows, parse_args(problem, [x], [w], "DIFFCP"))
+        return ConeProgram(rows, smoothing, parse_args(problem, [x], [w], "DIFFCP"))
 
     def solve(self, weights: FloatArray) -> FloatArray:
         """The minimisers for weights of shape (B, m)."""
         import diffcp
 
         problems, _ = self._problems(weights)
-        solutions, _, _ = diffcp.solve_only_batch(*problems, **_ACCURATELY)
-        return self._labels(solutions)
+        return self._labels(weights, problems, *diffcp.solve_only_batch(*problems, **_ACCURATELY))
 
     def pull_back(self, weights: FloatArray, g: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The minimisers, and the gradient in the weights by implicit differentiation."""
@@ -208,14 +212,38 @@ class ConeProgram:
         _, _, costs = adjoint(list(dx), *zeros)
         # The last row of q is the constant of the objective, its last column is no parameter.
         gradient = np.array(costs) @ self.context.q[:-1, :-1]
-        return self._labels(solutions), gradient / scale[:, None]
+        x = self._labels(weights, problems, solutions, duals, slacks)
+        return x, gradient / scale[:, None]
 
     @property
     def _where(self) -> Any:
         return self.context.var_recover[0].primal
 
-    def _labels(self, solutions: list[FloatArray]) -> FloatArray:
-        return np.clip(np.array(solutions)[:, self._where], 0.0, 1.0)
+    def _labels(
+        self,
+        weights: FloatArray,
+        problems: tuple[Any, ...],
+        solutions: list[FloatArray],
+        duals: list[FloatArray],
+        slacks: list[FloatArray],
+    ) -> FloatArray:
+        """The minimisers themselves, once it is known which inequalities are tight.
+
+        The quadratic term has become a cone, which costs half the digits of the solution. So the
+        solver only says on which face it lies; the rest is a projection.
+        """
+        x = np.array(solutions)[:, self._where]
+        for i, (matrix, upper, _, cones) in enumerate(zip(*problems, strict=True)):
+            rows, upper = matrix.tocsr()[: cones["l"], self._where], upper[: cones["l"]]
+            tight = duals[i][: cones["l"]] > slacks[i][: cones["l"]]
+            there = 0.5 - weights[i] / self.smoothing - x[i]
+            if tight.any():
+                normals = rows[tight].T
+                there -= normals @ lsmr(normals, there, atol=1e-14, btol=1e-14, maxiter=1000)[0]
+            polished = x[i] + there
+            if np.all(rows @ polished <= upper + ZERO):
+                x[i] = polished
+        return np.clip(x, 0.0, 1.0)
 
     def _problems(self, weights: FloatArray) -> tuple[tuple[Any, ...], FloatArray]:
         """The matrices, right-hand sides, costs and cones, and by what the costs were divided."""
