@@ -8,13 +8,11 @@ in w. The inequalities are found as in a solve: by exact detection, until x viol
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.linalg import lsmr
 
 from ..arrays import FloatArray
 from ..clock import Clock
@@ -24,16 +22,8 @@ from ..options import check_amount
 from ..rows import Rows
 from ..subproblems.ball import VIOLATION
 from ..subproblems.packing import PackingEngine
+from .cone_program import TIGHT, ConeProgram
 from .edges import Edges
-
-PRECISION = 1e-10
-"""Of the cone programs; far below VIOLATION, and derivatives are more precise than asked for."""
-
-ZERO = 1e-9
-"""Points that violate no inequality by more are feasible."""
-
-TIGHT = 1e-5
-"""Rows with less slack are in use."""
 
 
 @dataclass(frozen=True)
@@ -164,113 +154,3 @@ def _all_cycles(edges: Edges) -> PackingEngine:
         edges.n, np.concatenate([pairs, pairs]), np.repeat([1.0, -1.0], edges.m)
     )
     return PackingEngine(signed, vertex_cover(signed, "greedy"), reach=None)
-
-
-@dataclass(frozen=True, eq=False)
-class ConeProgram:
-    """The relaxation over given rows as a cone program of cvxpylayers.
-
-    cvxpylayers' own JAX layer does the same steps in JAX, which must not be called from a callback
-    (see :mod:`.host`) and would be compiled anew for every set of rows.
-    """
-
-    rows: Rows
-    smoothing: float
-    context: Any = field(repr=False)
-
-    @staticmethod
-    def of(m: int, rows: Rows, smoothing: float) -> ConeProgram:
-        """Let cvxpylayers bring the problem into its standard form."""
-        cp, parse_args = _cvxpylayers()
-        x, w = cp.Variable(m), cp.Parameter(m)
-        constraints = [x >= 0, x <= 1]
-        if len(rows) > 0:
-            matrix = sp.csr_array((rows.values, rows.indices, rows.starts), shape=(len(rows), m))
-            constraints.append(matrix @ x <= rows.upper)
-        smooth = smoothing / 2 * cp.sum_squares(x - 0.5)
-        problem = cp.Problem(cp.Minimize(w @ x + smooth), constraints)
-        return ConeProgram(rows, smoothing, parse_args(problem, [x], [w], "DIFFCP"))
-
-    def solve(self, weights: FloatArray) -> FloatArray:
-        """The minimisers for weights of shape (B, m)."""
-        import diffcp
-
-        problems, _ = self._problems(weights)
-        return self._labels(weights, problems, *diffcp.solve_only_batch(*problems, **_ACCURATELY))
-
-    def pull_back(self, weights: FloatArray, g: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The minimisers, and the gradient in the weights by implicit differentiation."""
-        import diffcp
-
-        problems, scale = self._problems(weights)
-        solutions, duals, slacks, _, adjoint = diffcp.solve_and_derivative_batch(
-            *problems, mode="lsmr", **_ACCURATELY
-        )
-        dx = np.zeros((len(weights), solutions[0].size))
-        dx[:, self._where] = g
-        zeros = [np.zeros_like(dual) for dual in duals], [np.zeros_like(slack) for slack in slacks]
-        _, _, costs = adjoint(list(dx), *zeros)
-        # The last row of q is the constant of the objective, its last column is no parameter.
-        gradient = np.array(costs) @ self.context.q[:-1, :-1]
-        x = self._labels(weights, problems, solutions, duals, slacks)
-        return x, gradient / scale[:, None]
-
-    @property
-    def _where(self) -> Any:
-        return self.context.var_recover[0].primal
-
-    def _labels(
-        self,
-        weights: FloatArray,
-        problems: tuple[Any, ...],
-        solutions: list[FloatArray],
-        duals: list[FloatArray],
-        slacks: list[FloatArray],
-    ) -> FloatArray:
-        """The minimisers themselves, once it is known which inequalities are tight.
-
-        The quadratic term has become a cone, which costs half the digits of the solution. So the
-        solver only says on which face it lies; the rest is a projection.
-        """
-        x = np.array(solutions)[:, self._where]
-        for i, (matrix, upper, _, cones) in enumerate(zip(*problems, strict=True)):
-            rows, upper = matrix.tocsr()[: cones["l"], self._where], upper[: cones["l"]]
-            tight = duals[i][: cones["l"]] > slacks[i][: cones["l"]]
-            there = 0.5 - weights[i] / self.smoothing - x[i]
-            if tight.any():
-                normals = rows[tight].T
-                there -= normals @ lsmr(normals, there, atol=1e-14, btol=1e-14, maxiter=1000)[0]
-            polished = x[i] + there
-            if np.all(rows @ polished <= upper + ZERO):
-                x[i] = polished
-        return np.clip(x, 0.0, 1.0)
-
-    def _problems(self, weights: FloatArray) -> tuple[tuple[Any, ...], FloatArray]:
-        """The matrices, right-hand sides, costs and cones, and by what the costs were divided."""
-        values = np.column_stack([weights, np.ones(len(weights))]).T
-        quadratic = None  # it has become a cone
-        data = self.context.solver_ctx.jax_to_data(
-            quadratic, self.context.q @ values, self.context.reduced_A.reduced_mat @ values
-        )
-        # The solver's tolerances suit costs of about 1.
-        scale = np.array([np.abs(costs).max() for costs in data.cs])
-        costs = [c / s for c, s in zip(data.cs, scale, strict=True)]
-        return (data.As, data.bs, costs, [data.cone_dict] * len(weights)), scale
-
-
-_ACCURATELY = {
-    "solve_method": "Clarabel",
-    **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), PRECISION),
-}
-
-
-def _cvxpylayers() -> Any:
-    try:
-        import cvxpy
-        from cvxpylayers.utils.parse_args import parse_args
-    except ImportError as error:
-        raise ImportError(
-            'MulticutLayer needs cvxpylayers: pip install "bdcc-jax[layers]"; '
-            "PerturbedMulticut and StructuredHinge do without"
-        ) from error
-    return cvxpy, parse_args
