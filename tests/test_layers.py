@@ -17,11 +17,11 @@ from families import planar
 from oracles import all_cuts, random_graph
 from packaging.requirements import Requirement
 from pictures import picture
-from skimage.metrics import variation_of_information
 
 import bdcc_jax
 from bdcc_jax import Graph, Status
 from bdcc_jax.layers import LayerOptions, MulticutLayer, PerturbedMulticut, StructuredHinge, exact
+from bdcc_jax.metrics import variation_of_information
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
 
@@ -294,7 +294,7 @@ def mean_vi(pictures, theta):
     for p in pictures:
         weights = p.features @ np.asarray(theta, np.float64)
         labels = bdcc_jax.solve((*p.edges.T, weights)).labels
-        total += sum(variation_of_information(p.regions, labels[p.superpixels]))
+        total += variation_of_information(p.regions, labels[p.superpixels])
     return total / len(pictures)
 
 
