@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import cvxpy as cp
+import diffcp
 import jax
 import jax.numpy as jnp
 import networkx as nx
@@ -21,6 +22,8 @@ from pictures import picture
 import bdcc_jax
 from bdcc_jax import Graph, Status
 from bdcc_jax.layers import LayerOptions, MulticutLayer, PerturbedMulticut, StructuredHinge, exact
+from bdcc_jax.layers.edges import Edges
+from bdcc_jax.layers.relaxation import Relaxation
 from bdcc_jax.metrics import variation_of_information
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
@@ -198,6 +201,16 @@ class TestRows:
         np.testing.assert_allclose(x, bdcc_jax.solve(graph).cut, atol=1e-6)
         assert np.abs(pull_back(jnp.ones(graph.m))[0]).max() < 1e-6
 
+    def test_a_solver_that_fails_is_noticed(self, monkeypatch):
+        def fail(matrices, uppers, costs, cones, **_):
+            rows = [np.zeros(len(upper)) for upper in uppers]
+            return [np.full(len(c), 0.3) for c in costs], rows, rows
+
+        monkeypatch.setattr(diffcp, "solve_only_batch", fail)
+        relaxation = Relaxation(Edges.of(TRIANGLE), LayerOptions())
+        with pytest.raises(RuntimeError, match="the cone solver failed"):
+            relaxation.solve(np.array([[0.4, 0.4, -2.0]]))
+
 
 def best_cut(graph, weights):
     cuts = all_cuts(graph).astype(float)
@@ -244,7 +257,7 @@ class TestPerturbed:
 
         monkeypatch.setattr(exact, "solve", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            exact.optimal_cuts(exact.Edges.of(self.graph), self.graph.weights[None])
+            exact.optimal_cuts(Edges.of(self.graph), self.graph.weights[None])
 
 
 class TestHinge:

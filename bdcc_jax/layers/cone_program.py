@@ -18,6 +18,9 @@ PRECISION = 1e-10
 ZERO = 1e-9
 """Points that violate no inequality by more are feasible."""
 
+WRONG = 1e-3
+"""Solutions that are off by more are no solutions; as a rule they are off by 1e-6 at most."""
+
 TIGHT = 1e-5
 """Inequalities with less slack are in use."""
 
@@ -55,7 +58,7 @@ class ConeProgram:
         """
         import diffcp
 
-        problems, _ = self._problems(weights)
+        problems, scale = self._problems(weights)
         solutions, duals, slacks = diffcp.solve_only_batch(*problems, **_ACCURATELY)
         x = np.array(solutions)[:, self._where]
         for i, (matrix, upper, _, cones) in enumerate(zip(*problems, strict=True)):
@@ -67,6 +70,9 @@ class ConeProgram:
             polished = x[i] + _to_face(rows[tight], slack[tight], wish)
             if np.all(rows @ polished <= upper[:k] + ZERO):
                 x[i] = polished
+            # The gradient of the objective has to be a sum of the rows, or this is no minimum.
+            gradient = (weights[i] + self.smoothing * (x[i] - 0.5)) / scale[i]
+            _check(np.abs(gradient + rows.T @ duals[i][:k]), rows @ x[i] - upper[:k])
         return np.asarray(np.clip(x, 0.0, 1.0))
 
     def pull_back(self, weights: FloatArray, g: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -79,6 +85,7 @@ class ConeProgram:
         solutions, duals, slacks, _, adjoint = diffcp.solve_and_derivative_batch(
             *zip(*tight, strict=True), mode="lsqr", **_ACCURATELY
         )
+        _check(np.abs(np.array(solutions)[:, self._where] - x))
         dx = np.zeros((len(weights), solutions[0].size))
         dx[:, self._where] = g
         zeros = [np.zeros_like(dual) for dual in duals], [np.zeros_like(slack) for slack in slacks]
@@ -112,6 +119,16 @@ class ConeProgram:
         scale = np.array([np.abs(costs).max() for costs in data.cs])
         costs = [c / s for c, s in zip(data.cs, scale, strict=True)]
         return (data.As, data.bs, costs, [data.cone_dict] * len(weights)), scale
+
+
+def _check(*errors: FloatArray) -> None:
+    """Diffcp does not say when its solver has failed."""
+    worst = max(error.max(initial=0.0) for error in errors)
+    if not worst <= WRONG:
+        raise RuntimeError(
+            f"the cone solver failed (it is off by {worst:.1g}): weights and smoothing are of too "
+            "different a size"
+        )
 
 
 def _to_face(normals: Any, missing: FloatArray, wish: FloatArray) -> FloatArray:
