@@ -15,6 +15,7 @@ PACKAGES = (
     "numba",
     "numpy",
     "scipy",
+    "cvxpylayers",
     "scikit-image",
     "scikit-learn",
     "matplotlib",

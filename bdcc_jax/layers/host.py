@@ -1,0 +1,40 @@
+"""NumPy functions inside JAX programs.
+
+JAX must not be called from a callback: on CPUs that deadlocks once programs run asynchronously,
+on GPUs the stream waits for the callback. So what is called here knows NumPy only; and it
+computes in float64, whatever the caller's ``jax_enable_x64`` is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import numpy as np
+
+from ..arrays import FloatArray
+
+
+def on_host(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
+    """Make a JAX function of one on batches of vectors, all of shape (B, m), as is its result.
+
+    Leading axes, also those of ``jax.vmap``, are the batch. Vectors that are not finite do not
+    reach the function: like everywhere in JAX, what comes out for them is NaN.
+    """
+
+    # One object for all calls: JAX compiles a program for every callback that it has not seen.
+    def call(*arrays: FloatArray) -> FloatArray:
+        shape = np.shape(arrays[0])
+        batches = [np.asarray(array, np.float64).reshape(-1, shape[-1]) for array in arrays]
+        finite = np.logical_and.reduce([np.isfinite(batch).all(axis=1) for batch in batches])
+        result = np.full(batches[0].shape, np.nan)
+        if finite.any():
+            result[finite] = function(*(batch[finite] for batch in batches))
+        return result.reshape(shape).astype(arrays[0].dtype)
+
+    def hosted(*arrays: jax.Array) -> jax.Array:
+        like = jax.ShapeDtypeStruct(arrays[0].shape, arrays[0].dtype)  # type: ignore[no-untyped-call]
+        output: jax.Array = jax.pure_callback(call, like, *arrays, vmap_method="broadcast_all")
+        return output
+
+    return hosted
