@@ -12,6 +12,7 @@ from .weights import weights_from_probabilities
 
 if TYPE_CHECKING:
     from .estimator import CorrelationClustering as CorrelationClustering
+from .verify import Rejected, Verdict, verify
 
 __all__ = [
     "FormatError",
@@ -19,13 +20,16 @@ __all__ = [
     "Options",
     "PDLPOptions",
     "Progress",
+    "Rejected",
     "Result",
     "Round",
     "Status",
+    "Verdict",
     "read",
     "show_versions",
     "solve",
     "weights_from_probabilities",
+    "verify",
     "write",
 ]
 __version__ = "0.1.0"
