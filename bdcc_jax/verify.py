@@ -238,7 +238,7 @@ class _Multigraph:
             _require(copy == len(self.weights), f"slot {copy} is taken")
             self._parent.append(copy)
             self.weights.append({})
-            for y in map(self.find, neighbours):
+            for y in set(map(self.find, neighbours)):
                 self.set(copy, y, self.set(self.find(slot), y, 0))
             return
         a, b, *third = nodes = [self.find(slot) for slot in slots]
