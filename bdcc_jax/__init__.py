@@ -28,8 +28,8 @@ __all__ = [
     "read",
     "show_versions",
     "solve",
-    "weights_from_probabilities",
     "verify",
+    "weights_from_probabilities",
     "write",
 ]
 __version__ = "0.1.0"

@@ -10,11 +10,11 @@ from math import inf, nextafter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..convert import as_graph
 from ..io import FormatError
 from ..io.files import read_bytes
 from ..verify import Rejected, Verdict, verify
 from .common import bad_input
+from .instance import add_format, add_instance, read_instance
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -26,16 +26,17 @@ def register(commands: Commands) -> None:
     """Add the subcommand."""
     command = commands.add_parser("verify", help="prove the bounds of a certificate anew, exactly")
     command.set_defaults(run=_run)
+    add_instance(command, "instance")
     add = command.add_argument
-    add("instance", metavar="INSTANCE", help="the file that was solved")
     add("certificate", metavar="CERTIFICATE", help="what solve --certificate wrote")
+    add_format(command, what="INSTANCE")
     add("--strict", action="store_true", help="reject what rests on HiGHS' branch and bound")
     add("--quiet", action="store_true", help="only the exit code: 0 accepted, 1 rejected")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
-        graph = as_graph(arguments.instance)
+        graph, _ = read_instance(arguments.instance, arguments.format)
         certificate = _read(Path(arguments.certificate))
     try:
         verdict = verify(graph, certificate)
