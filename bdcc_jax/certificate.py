@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -67,7 +67,7 @@ class Relaxation:
                 minus = [pair for pair, value in zip(ends, values[row], strict=True) if value < 0]
                 written.append(["wheel", y[i], *_wheel(plus, minus)])
             elif len(plus) == 1 and set(values[row]) <= {1.0, -1.0}:
-                written.append(["cycle", y[i], *_path(ends[1:], *ends[0])])
+                written.append(["cycle", y[i], *_path(_adjacency(ends[1:]), *ends[0])])
             else:
                 parts = _benders_cycles(ends, values[row])
                 written.extend(["cycle", y[i] * amount, *cycle] for cycle, amount in parts)
@@ -183,22 +183,10 @@ def _fingerprint(graph: Graph) -> str:
     return hashlib.sha256(edges.tobytes() + weights.tobytes()).hexdigest()
 
 
-def _path(edges: list[tuple[int, int]], start: int, end: int) -> list[int]:
-    """The nodes of a path from start to end, whose edges are given in any order."""
-    at = _adjacency(edges)
-    nodes, before = [start], -1
-    while nodes[-1] != end:
-        here = nodes[-1]
-        following = next(y for y in at[here] if y != before)
-        nodes.append(following)
-        before = here
-    return nodes
-
-
 def _wheel(rim: list[tuple[int, int]], spokes: list[tuple[int, int]]) -> list[int]:
     """The hub of an odd wheel, then its rim in order."""
     (hub,) = set.intersection(*map(set, spokes))
-    return [hub, *_path(rim[1:], *rim[0])]
+    return [hub, *_path(_adjacency(rim[1:]), *rim[0])]
 
 
 def _adjacency(edges: list[tuple[int, int]]) -> dict[int, list[int]]:
@@ -207,6 +195,24 @@ def _adjacency(edges: list[tuple[int, int]]) -> dict[int, list[int]]:
         at[a].append(b)
         at[b].append(a)
     return at
+
+
+def _path(at: Mapping[int, Iterable[int]], start: int, end: int) -> list[int]:
+    """A shortest path, given the nodes next to each; empty if there is none."""
+    before = {start: start}
+    queue = deque([start])
+    while queue and end not in before:
+        a = queue.popleft()
+        for b in at[a]:
+            if b not in before:
+                before[b] = a
+                queue.append(b)
+    if end not in before:
+        return []
+    path = [end]
+    while path[-1] != start:
+        path.append(before[path[-1]])
+    return path[::-1]
 
 
 def _benders_cycles(
@@ -234,28 +240,10 @@ def _benders_cycles(
     for a, b, amount in zip(*flow.coords, flow.data, strict=True):
         if amount > 0:
             left[int(a)][int(b)] = int(amount)
-    while path := _some_path(left, number[root], sink):
+    while path := _path(left, number[root], sink):
         amount = min(left[a][b] for a, b in pairwise(path))
         for a, b in pairwise(path):
             left[a][b] -= amount
             if left[a][b] == 0:
                 del left[a][b]
         yield [names[i] for i in path[:-1]], float(amount)
-
-
-def _some_path(left: dict[int, dict[int, int]], start: int, end: int) -> list[int]:
-    """A path along what is left of a flow; empty if there is none."""
-    before = {start: start}
-    queue = deque([start])
-    while queue and end not in before:
-        a = queue.popleft()
-        for b in left[a]:
-            if b not in before:
-                before[b] = a
-                queue.append(b)
-    if end not in before:
-        return []
-    path = [end]
-    while path[-1] != start:
-        path.append(before[path[-1]])
-    return path[::-1]

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from families import joined, planar, small_instances, wheel, wheels_in_a_mesh
-from oracles import random_graph
+from oracles import instance, instances, random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph, Options, Rejected, cli, solve, verify
@@ -260,6 +260,17 @@ def test_a_claim_of_highs_is_named():
     verdict = verify(graph, written(result))
     assert verdict.lower_bound == -7 < result.lower_bound == -6
     assert verdict.claims == ("16 nodes and 28 edges: at least -6.0 (proven: at least -7.0)",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", instances("bsds300test-rf255ucm") + instances("opengm-knott3d-stitched")
+)
+def test_real_instances(name):
+    graph = instance(name)
+    result = solve(graph)
+    verdict = verify(graph, written(result))
+    assert verdict.claims == () or "ilp" in {record.phase for record in result.history}
 
 
 @pytest.mark.parametrize("seconds", [0, 0.05])
