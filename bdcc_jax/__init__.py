@@ -1,5 +1,6 @@
 """Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from .environment import show_versions
@@ -33,6 +34,8 @@ __all__ = [
     "write",
 ]
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
 
 
 def __getattr__(name: str) -> Any:

@@ -18,6 +18,8 @@ class Clock:
         self._start = time.perf_counter()
         self._limit = float("inf") if time_limit is None else time_limit
         self.spent: dict[str, float] = {}
+        self.part = ""
+        """What is being measured right now; a view of the progress reads it from its thread."""
 
     @property
     def elapsed(self) -> float:
@@ -37,8 +39,10 @@ class Clock:
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:
         """Add the time inside the block to ``spent[part]``."""
-        start = time.perf_counter()
+        start, around = time.perf_counter(), self.part
+        self.part = part
         try:
             yield
         finally:
+            self.part = around
             self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - start

@@ -17,6 +17,8 @@ PACKAGES = (
     "scipy",
     "scikit-image",
     "scikit-learn",
+    "matplotlib",
+    "rich",
     "networkx",
     "pandas",
 )

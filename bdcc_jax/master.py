@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from time import perf_counter
 from typing import Any
 
@@ -12,6 +13,8 @@ from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
 from .lagrangian import Lagrangian
 from .rows import Rows
+
+logger = logging.getLogger(__name__)
 
 _STATUS = highspy.HighsModelStatus
 _BASIS = highspy.HighsBasisStatus
@@ -181,6 +184,8 @@ class Master:
         status = self._run(clock)
         if status != _STATUS.kOptimal and status not in _OUT_OF_TIME:
             # Once more from scratch, and as patiently as it takes.
+            name = self._highs.modelStatusToString(status)
+            logger.info("HiGHS ends with %r: once more from scratch", name)
             self._highs.clearSolver()
             self._patient = True
             status = self._run(clock)
@@ -214,6 +219,7 @@ class Master:
             status = self._run_once(clock)
             if status != _STATUS.kIterationLimit:
                 return status
+            logger.debug("the simplex method takes long: interior point from here on")
             self._prefers_interior = True
         highs.setOptionValue("solver", "ipm")
         highs.setOptionValue("presolve", "on")

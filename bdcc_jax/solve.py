@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import jax
@@ -10,9 +11,11 @@ from . import devices
 from .clock import Clock
 from .convert import as_graph
 from .options import Options, check_amount
-from .progress import ProgressPrinter
+from .progress import Wish, view
 from .result import Progress, Result
 from .solver import Callback, Solver
+
+logger = logging.getLogger(__name__)
 
 
 def solve(
@@ -24,7 +27,7 @@ def solve(
     seed: int = 0,
     options: Options | None = None,
     callback: Callback | None = None,
-    progress: bool = False,
+    progress: Wish = False,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
@@ -45,8 +48,9 @@ def solve(
         How to solve; ``Options.paper()`` is the paper to the letter.
     callback : callable, optional
         Called with a :class:`~bdcc_jax.Progress` after every round; return True to stop.
-    progress : bool
-        Print a table of the rounds to the standard error stream.
+    progress : bool, 'live' or 'plain'
+        Show a table of the rounds on the standard error stream: 'plain' prints lines, 'live' (needs
+        rich) keeps a table up to date; True is 'live' on a terminal if rich is there, else 'plain'.
 
     Returns
     -------
@@ -79,20 +83,33 @@ def solve(
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable, not {callback!r}")
 
-    printer = ProgressPrinter() if progress else None
+    clock = Clock(time_limit)
+    shown = view(progress, clock)
 
     def observe(state: Progress) -> bool:
-        if printer is not None:
-            printer(state)
+        logger.debug("%s", state.round)
+        if shown is not None:
+            shown(state)
         return bool(callback(state)) if callback is not None else False
 
-    if printer is not None:
-        printer.start()
-    clock = Clock(time_limit)
-    run = Solver(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
-    status = run.run()
-    if printer is not None:
-        printer.close()
+    logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, where)
+    if shown is not None:
+        shown.start()
+    try:
+        run = Solver(
+            graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe
+        )
+        status = run.run()
+    finally:
+        if shown is not None:
+            shown.close()
+    logger.info(
+        "end after %.2f s: %s, %.10g to %.10g",
+        clock.elapsed,
+        status,
+        run.bounds.lower,
+        run.bounds.upper,
+    )
     return Result(
         graph=graph,
         labels=run.bounds.labels,

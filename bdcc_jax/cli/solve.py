@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,8 @@ from ..io import write_labels
 from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
 from ..options import Options
+from ..plots import require_matplotlib
+from ..report import html_report
 from ..result import Result
 from ..solve import solve
 from .common import at_least_0, bad_input, exit_code
@@ -32,6 +33,7 @@ def register(commands: Commands) -> None:
     add_format(command)
     add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, .h5, or text")
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
+    add("--report", metavar="FILE", help="a page about the run: bounds, timings, clusters (HTML)")
     add("--certificate", metavar="FILE", help="write a proof of the bounds, for verify")
     add("--device", default="auto", help="auto, cpu, gpu or gpu:N (default: auto)")
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
@@ -53,6 +55,8 @@ def _run(arguments: argparse.Namespace) -> int:
         options = Options.paper(**changes) if arguments.paper else Options(**changes)
         device = devices.resolve(arguments.device)
         _check_outputs(arguments)
+        if arguments.report is not None:
+            require_matplotlib()
         graph, _ = read_instance(arguments.file, arguments.format)
     result = solve(
         graph,
@@ -61,7 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
         gap=arguments.gap,
         seed=arguments.seed,
         options=options,
-        progress=not arguments.quiet and sys.stderr.isatty(),
+        progress=not arguments.quiet,
     )
     with bad_input():
         if arguments.output is not None:
@@ -73,6 +77,8 @@ def _run(arguments: argparse.Namespace) -> int:
             print(_as_json(result))
         elif arguments.json is not None:
             write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
+        if arguments.report is not None:
+            write_bytes(Path(arguments.report), _page(result, arguments), force=arguments.force)
     if not arguments.quiet and arguments.json != "-":
         print(result.summary())
     return exit_code(result)
@@ -80,7 +86,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     taken = {Path(arguments.file).resolve()}
-    for path in (arguments.output, arguments.json, arguments.certificate):
+    outputs = (arguments.output, arguments.json, arguments.report, arguments.certificate)
+    for path in outputs:
         if path is None or path == "-":
             continue
         target = Path(path)
@@ -94,6 +101,15 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 def _as_json(result: Result) -> str:
     return json.dumps(_finite(result.to_dict()), indent=2, allow_nan=False) + "\n"
+
+
+def _page(result: Result, arguments: argparse.Namespace) -> bytes:
+    settings = {
+        name.replace("_", " "): getattr(arguments, name)
+        for name in ("file", "device", "time_limit", "gap", "seed")
+    }
+    page = html_report(result, Path(arguments.file).name, settings)
+    return page.encode(errors="backslashreplace")  # the name of a file need not be Unicode
 
 
 def _finite(value: Any) -> Any:
