@@ -13,6 +13,7 @@ from .weights import weights_from_probabilities
 
 if TYPE_CHECKING:
     from .estimator import CorrelationClustering as CorrelationClustering
+from .verify import Rejected, Verdict, verify
 
 __all__ = [
     "FormatError",
@@ -20,12 +21,15 @@ __all__ = [
     "Options",
     "PDLPOptions",
     "Progress",
+    "Rejected",
     "Result",
     "Round",
     "Status",
+    "Verdict",
     "read",
     "show_versions",
     "solve",
+    "verify",
     "weights_from_probabilities",
     "write",
 ]

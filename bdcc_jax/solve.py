@@ -122,4 +122,5 @@ def solve(
         options=options,
         device=str(where),
         removed=run.removed,
+        proof=run.bounds.proof,
     )

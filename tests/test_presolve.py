@@ -5,7 +5,7 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, instance, instances, partitions, random_graph
 from scipy.spatial import Delaunay
@@ -137,6 +137,7 @@ def test_any_graph(graph):
 @given(graphs(), st.integers(-60, 60))
 def test_powers_of_two_change_nothing(graph, exponent):
     """No absolute tolerance hides in the rules."""
+    assume(np.abs(graph.weights).min(initial=1.0) > 1e-200)  # else scaling is not exact
     scaled = presolve(Graph(graph.n, graph.edges, np.ldexp(graph.weights, exponent)))
     plain = presolve(graph)
     assert scaled.removed == plain.removed

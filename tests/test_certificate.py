@@ -1,0 +1,381 @@
+"""Certificates: what a solve leaves behind is accepted, and nothing false ever is."""
+
+import ast
+import copy
+import hashlib
+import json
+import pickle
+import sys
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+from families import joined, planar, small_instances, wheel, wheels_in_a_mesh
+from oracles import instance, instances, random_graph
+
+import bdcc_jax
+from bdcc_jax import Graph, Options, Rejected, cli, solve, verify
+from bdcc_jax.enumeration import clusterings
+from bdcc_jax.verify import _Prover
+
+BARE = Options(presolve=False, heuristics=False, odd_wheels=False)
+TWO_WHEELS = joined([wheel(5), wheel(9)])  # the LP over cycles misses 1
+WHOLE = replace(BARE, integer="whole")
+ALL_OPTIONS = {
+    "default": Options(),
+    "no presolve": Options(presolve=False),
+    "bare": BARE,
+    "whole": WHOLE,
+    "reference": Options(presolve=False, engine="reference"),
+    "paper": Options.paper(),
+}
+
+
+def optimum(n, weights):
+    """By enumeration, in exact arithmetic; ``weights`` are of pairs of nodes."""
+    labels = clusterings(n)
+    costs = np.zeros(len(labels), dtype=object)
+    for (u, v), w in weights.items():
+        costs += (labels[:, u] != labels[:, v]).astype(object) * w
+    return min(costs)
+
+
+def exact_optimum(graph):
+    pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
+    return optimum(graph.n, {pair: Fraction(w) for pair, w in pairs})
+
+
+def written(result):
+    """The certificate as it comes back from a file."""
+    return json.loads(json.dumps(result.certificate))
+
+
+def signed_again(certificate):
+    """As a liar would do it."""
+    content = {key: value for key, value in certificate.items() if key != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def vocabulary(proof, found):
+    """All rules, steps and rows of a proof."""
+    found[proof["rule"]] += 1
+    found.update(step[0] for step in proof.get("steps", ()))
+    found.update(row[0] for row in proof.get("rows", ()))
+    found["parts"] += "part" in proof
+    children = [proof.get("proof"), proof.get("lp")]
+    for child in chain(children, *proof.get("proofs", {}).values()):
+        if child is not None:
+            vocabulary(child, found)
+
+
+@pytest.mark.parametrize("options", ALL_OPTIONS.values(), ids=ALL_OPTIONS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_result_is_accepted(seed, options):
+    for name, graph in small_instances(seed).items():
+        result = solve(graph, options=options)
+        verdict = verify(graph, written(result))
+        assert float(verdict.upper_bound) == result.objective
+        if not verdict.claims:
+            assert verdict.upper_bound - verdict.lower_bound <= 2 * result.tolerance, name
+        else:
+            assert "ilp" in {record.phase for record in result.history}, name
+
+
+def test_all_rules_are_used_and_accepted():
+    """On instances that need every part of the solver; small ones are checked by brute force."""
+    found = Counter()
+    rng = np.random.default_rng(0)
+    graphs = [wheels_in_a_mesh(rng, 10, 10, kind) for kind in ("normal", "ties")]
+    graphs += [planar(rng, 12, 12), random_graph(rng, 20, 0.5), joined([wheel(9), wheel(11)])]
+    graphs += [random_graph(rng, 7, 0.8) for _ in range(12)]
+    for graph in graphs:
+        for options in (Options(), Options(odd_wheels=False), BARE):
+            result = solve(graph, options=options)
+            assert result.status == "optimal"
+            verdict = verify(graph, written(result))
+            vocabulary(result.certificate["proof"], found)
+            if graph.n <= 7:
+                assert verdict.lower_bound <= exact_optimum(graph) <= verdict.upper_bound
+    rules = {"lp", "presolve", "enumeration", "parts", "fixing", "highs"}
+    steps = {"dominant", "similar", "secluded", "weakened", "split", "attracted", "separated"}
+    assert set(found) == rules | steps | {"triangle", "cycle", "wheel"}
+
+
+def test_benders_rows_are_written_as_their_cycles():
+    graph = planar(np.random.default_rng(3), 6, 6)
+    result = solve(graph, options=Options.paper())
+    assert {record.phase for record in result.history} == {"lp"}
+    assert verify(graph, written(result)).claims == ()
+
+
+def random_proof(rng, n, depth=2):
+    """Any nonsense of the right shape; what it leaves is often enumerated, so that it matters."""
+
+    def nodes(least, most, below=n):
+        return rng.integers(0, below, rng.integers(least, most + 1)).tolist()
+
+    def lp():
+        kinds = ("cycle", "wheel")
+        rows = [[rng.choice(kinds), float(rng.integers(0, 4)), *nodes(2, 6)] for _ in range(6)]
+        rows = rows[: rng.integers(0, 7)]
+        return {"rule": "lp", "rows": rows}
+
+    def parts():
+        part = rng.integers(-1, 3, n).tolist()
+        sizes = Counter(part)
+        proofs = {str(p): [random_proof(rng, sizes[p], depth - 1)] for p in sizes if p >= 0}
+        return {**lp(), "part": part, "proofs": proofs}
+
+    rules = ["lp", "presolve", "parts", "fixing", "enumeration"]
+    rule = rng.choice(rules, p=[0.1, 0.4, 0.2, 0.2, 0.1] if depth == 2 else [0.1] * 4 + [0.6])
+    if depth == 0:
+        rule = "lp"
+    if rule == "enumeration":
+        return {"rule": rule}
+    if rule == "presolve":
+        steps, slots = [], n
+        for _ in range(rng.integers(1, 4)):
+            kind = str(rng.choice([*JOINS, "triangle", "weakened", "split", "separated"]))
+            ends = rng.integers(0, slots, 2 + (kind == "triangle")).tolist()
+            if kind == "split":
+                ends, slots = [ends[0], slots, *nodes(0, 3, slots)], slots + 1
+            steps.append([kind, *ends])
+        kept = rng.permutation(slots)[: max(1, slots - (rng.random() < 0.2))].tolist()
+        child = random_proof(rng, len(kept), depth - 1)
+        return {"rule": rule, "steps": steps, "nodes": kept, "proof": child}
+    if rule == "fixing":
+        kept, cut = ([nodes(2, 2) for _ in range(rng.integers(0, 3))] for _ in range(2))
+        left = n - len({tuple(sorted(pair)) for pair in kept if pair[0] != pair[1]})
+        child = random_proof(rng, max(1, left), depth - 1)
+        return {"rule": rule, "lp": parts(), "kept": kept, "cut": cut, "proof": child}
+    return parts() if rule == "parts" else lp()
+
+
+JOINS = ("dominant", "similar", "secluded", "attracted")
+
+
+def test_nothing_false_is_ever_proven():
+    """Whatever a proof says: it is rejected, or its bound is one."""
+    rng = np.random.default_rng(1)
+    accepted = Counter()
+    for _ in range(3000):
+        n, density = int(rng.integers(2, 7)), rng.choice([0.3, 0.6, 1.0])
+        pairs = [(u, v) for u in range(n) for v in range(u + 1, n) if rng.random() < density]
+        weights = {pair: int(rng.integers(-5, 6)) << 64 for pair in pairs}
+        proof = json.loads(json.dumps(random_proof(rng, n)))
+        try:
+            proven, believed = _Prover(64).bound(n, weights, proof)
+        except (Rejected, ValueError, LookupError):
+            continue
+        assert proven == believed <= optimum(n, weights), proof
+        accepted[proof["rule"]] += 1
+        accepted["tight"] += proven == optimum(n, weights)
+    assert min(accepted[rule] for rule in ("lp", "presolve", "fixing", "tight")) > 100, accepted
+
+
+def leaves(value, path=()):
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from leaves(item, (*path, key))
+    else:
+        yield path, value
+
+
+def changed(certificate, path, value):
+    certificate = copy.deepcopy(certificate)
+    place = certificate
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return certificate
+
+
+def test_one_changed_number_is_rejected():
+    graph = wheels_in_a_mesh(np.random.default_rng(0), 3, 4, "normal")
+    certificate = written(solve(graph))
+    numbers = [(p, x) for p, x in leaves(certificate) if isinstance(x, int | float)]
+    assert len(numbers) > 50
+    for path, number in numbers:
+        for other in (number + 1, -number - 1, number * (1 + 2**-52) + 1e-300):
+            with pytest.raises(Rejected):
+                verify(graph, changed(certificate, path, other))
+
+
+def test_a_liar_who_signs_again_proves_nothing_false():
+    """Without the digest the mathematics must hold by itself."""
+    rng = np.random.default_rng(5)
+    rejected = 0
+    for _ in range(4):
+        graph = random_graph(rng, 7, 0.9)
+        truth = exact_optimum(graph)
+        certificate = written(solve(graph, options=Options(presolve=bool(rng.integers(2)))))
+        for path, number in leaves(certificate):
+            if not isinstance(number, int | float):
+                continue
+            for other in (number + 1, number - 1, 2 * number, 0, 10**9, -0.5, True, "1", None):
+                forged = signed_again(changed(certificate, path, other))
+                try:
+                    verdict = verify(graph, forged)
+                except Rejected:
+                    rejected += 1
+                else:
+                    assert verdict.lower_bound <= truth <= verdict.upper_bound
+                    assert forged["objective"] == float(verdict.upper_bound)
+                    assert forged["lower_bound"] <= truth + Fraction(forged["tolerance"])
+    assert rejected > 500
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("lower_bound", -1.0, "no lower bound above -2.0"),
+        ("objective", -3.0, "the labels cost -2.0"),
+        ("labels", [0] * 6, "the labels cost 0.0"),
+        ("labels", [0] * 5, "5 labels of 6 nodes"),
+        ("tolerance", 1.0, "the tolerance is"),
+        ("version", 2, "unknown format 'bdcc-jax certificate', version 2"),
+        ("instance", {}, "another instance"),
+        ("proof", {"rule": "bound"}, "no certificate, or a damaged one"),
+        ("proof", {"rule": "lp", "rows": []}, "no lower bound above -5.0"),
+        ("proof", {"rule": "lp", "rows": [["cycle", -1.0, 0, 1]]}, "times -1.0"),
+        ("proof", {"rule": "lp", "rows": [["wheel", 1.0, 0, 1, 2]]}, "the wheel"),
+        ("proof", {"rule": "highs", "lower_bound": 9.0, "proof": {"rule": "enumeration"}}, "HiGHS"),
+    ],
+)
+def test_what_is_wrong_is_said(key, value, message):
+    graph = wheel(5)
+    certificate = {**written(solve(graph)), key: value}
+    with pytest.raises(Rejected, match=message):
+        verify(graph, signed_again(certificate))
+
+
+def test_a_claim_of_highs_is_named():
+    result = solve(graph := TWO_WHEELS, options=WHOLE)
+    verdict = verify(graph, written(result))
+    assert verdict.lower_bound == -7 < result.lower_bound == -6
+    assert verdict.claims == ("16 nodes and 28 edges: at least -6.0 (proven: at least -7.0)",)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", instances("bsds300test-rf255ucm") + instances("opengm-knott3d-stitched")
+)
+def test_real_instances(name):
+    graph = instance(name)
+    result = solve(graph)
+    verdict = verify(graph, written(result))
+    assert verdict.claims == () or "ilp" in {record.phase for record in result.history}
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05])
+def test_an_unfinished_solve_is_certified_too(seconds):
+    graph = random_graph(np.random.default_rng(0), 60, 0.5)
+    result = solve(graph, time_limit=seconds)
+    assert result.status == "time_limit"
+    verdict = verify(graph, written(result))
+    assert verdict.lower_bound >= result.lower_bound - result.tolerance
+
+
+def test_certificates_survive_pickling():
+    graph = wheels_in_a_mesh(np.random.default_rng(0), 5, 5, "normal")
+    result = solve(graph)
+    again = pickle.loads(pickle.dumps(result))
+    assert again.certificate == result.certificate
+
+
+KINDS = {
+    "1e-12 to 1e12": lambda rng, s: s * 10.0 ** rng.uniform(-12, 12, len(s)),
+    "both ends": lambda rng, s: s * np.where(rng.random(len(s)) < 0.5, 1e12, 1e-12),
+    "ties": lambda rng, s: s * rng.integers(0, 3, len(s)),
+    "past 2^31": lambda rng, s: s * (2.0 ** rng.integers(31, 50, len(s)) + rng.integers(0, 3)),
+    "near duplicates": lambda rng, s: s * (1 + 1e-9 * rng.integers(-3, 4, len(s))),
+    "an ulp apart": lambda rng, s: s * (1 + 2.0**-52 * rng.integers(0, 4, len(s))),
+    "float32": lambda rng, s: (s * rng.random(len(s))).astype(np.float32),
+    "1e-300": lambda rng, s: s * rng.random(len(s)) * 1e-300,
+    "1e300": lambda rng, s: s * rng.random(len(s)) * 1e300,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("options", [Options(), BARE], ids=["default", "bare"])
+def test_bounds_hold_whatever_the_weights(kind, options):
+    rng = np.random.default_rng(0)
+    for n in (5, 6, 7) * 3:
+        u, v = np.triu_indices(n, 1)
+        graph = Graph.from_edges(u, v, KINDS[kind](rng, rng.choice([-1.0, 1.0], len(u))), n)
+        truth = exact_optimum(graph)
+        result = solve(graph, options=options)
+        verdict = verify(graph, written(result))
+        assert result.status == "optimal"
+        assert verdict.claims == ()
+        assert result.lower_bound <= float(truth)  # HiGHS' claims are rounded to the nearest
+        assert verdict.lower_bound <= truth <= verdict.upper_bound
+        assert verdict.upper_bound - truth <= Fraction(result.tolerance)
+
+
+def test_the_checker_is_short_and_uses_nothing_of_the_solver():
+    path = Path(bdcc_jax.__file__).parent / "verify.py"
+    source = path.read_text(encoding="utf-8")
+    assert source.count("\n") < 300
+    imported = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            imported.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.Import):
+            imported |= {alias.name.partition(".")[0] for alias in node.names}
+    assert imported - {"numpy"} <= set(sys.stdlib_module_names)
+
+
+@pytest.fixture
+def files(tmp_path):
+    bdcc_jax.write(wheel(5), tmp_path / "wheel.txt")
+    bdcc_jax.write(TWO_WHEELS, tmp_path / "other.txt")
+    solved = ["solve", str(tmp_path / "wheel.txt"), "--certificate", str(tmp_path / "c.json")]
+    assert cli.main([*solved, "--quiet"]) == 0
+    return tmp_path
+
+
+def test_command_line(files, capsys):
+    arguments = ["verify", str(files / "wheel.txt"), str(files / "c.json")]
+    assert cli.main(arguments) == 0
+    assert "accepted: everything is proven" in capsys.readouterr().out
+    assert cli.main([*arguments, "--strict", "--quiet"]) == 0
+    assert capsys.readouterr().out == ""
+    assert cli.main(["verify", str(files / "other.txt"), str(files / "c.json")]) == 1
+    assert "rejected: the certificate is of another instance" in capsys.readouterr().err
+
+
+def test_strict_on_the_command_line(files, capsys):
+    certificate = solve(TWO_WHEELS, options=WHOLE).certificate
+    (files / "d.json").write_text(json.dumps(certificate))
+    arguments = ["verify", str(files / "other.txt"), str(files / "d.json")]
+    assert cli.main(arguments) == 0
+    assert "rests on HiGHS' branch and bound for\n  16 nodes" in capsys.readouterr().out
+    assert cli.main([*arguments, "--strict"]) == 1
+    assert "not everything is proven" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "[" * 100_000, '{"a": NaN}', "{}"])
+def test_what_is_no_certificate(files, capsys, content):
+    (files / "bad.json").write_text(content)
+    try:
+        code = cli.main(["verify", str(files / "wheel.txt"), str(files / "bad.json")])
+    except SystemExit as error:
+        code = error.code
+    assert code in (1, 2)
+    assert "certificate" in capsys.readouterr().err
+
+
+def test_an_existing_certificate_is_kept(files, capsys):
+    before = (files / "c.json").read_bytes()
+    with pytest.raises(SystemExit):
+        cli.main(["solve", str(files / "wheel.txt"), "--certificate", str(files / "c.json")])
+    assert "exists" in capsys.readouterr().err
+    assert (files / "c.json").read_bytes() == before
