@@ -91,6 +91,15 @@ class Benders:
 
     def relax(self) -> Status | None:
         """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
+        try:
+            return self._relax()
+        except MasterFailed:
+            # A bound that needs no LP.
+            packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
+            self._bounds.raise_lower(packing.packed_bound(self._clock))
+            raise
+
+    def _relax(self) -> Status | None:
         if isinstance(self._engine, PackingEngine):
             block = blocks.blocks(self._graph)
             if block is not None:

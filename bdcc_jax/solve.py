@@ -9,6 +9,7 @@ import jax
 from . import devices
 from .clock import Clock
 from .convert import as_graph
+from .highs import release_scheduler
 from .options import Options, check_amount
 from .progress import ProgressPrinter
 from .result import Progress, Result
@@ -90,7 +91,10 @@ def solve(
         printer.start()
     clock = Clock(time_limit)
     run = Solver(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
-    status = run.run()
+    try:
+        status = run.run()
+    finally:
+        release_scheduler()
     if printer is not None:
         printer.close()
     return Result(

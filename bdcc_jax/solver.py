@@ -37,9 +37,9 @@ FUSED_EDGES = 1_500_000
 SMALLER = 0.8
 """A reduction that leaves more than this share of the edges is not worth a new start."""
 
-GUESS_SIZE, GUESS_SECONDS = 0.5, 1.0
-"""Fix-and-solve is tried where it leaves at most this share of the edges; it may take as long as
-the solve so far, and at least so many seconds."""
+GUESS_SIZE, GUESS_WORK = 0.5, 2e7
+"""Fix-and-solve is tried where it leaves at most this share of the edges; it may do as much work as
+the solve so far, and at least so much: about a second's."""
 
 SPOT_SIZE = 0.5
 """Spots with more than this share of the edges are not worth solving by themselves."""
@@ -249,13 +249,12 @@ class Solver:
         if left is None or left.graph.m > GUESS_SIZE * self._graph.m:
             return
         with self._clock.measure("rounding"):
-            seconds = max(GUESS_SECONDS, self._clock.elapsed)
+            clock = Clock(self._clock.remaining, max(GUESS_WORK, self._clock.work))
             solver = self._solver(
-                left.graph,
-                replace(self._options, presolve=True, heuristics=False),
-                Clock(min(seconds, self._clock.remaining)),
+                left.graph, replace(self._options, presolve=True, heuristics=False), clock
             )
             status = solver.run()
+            self._clock.work += clock.work
             self.bounds.offer(left.lift(solver.bounds.labels))
             if status is Status.INTERRUPTED:
                 raise KeyboardInterrupt

@@ -93,16 +93,6 @@ def test_a_failed_ilp_proves_nothing(monkeypatch):
     assert master.proven_bound == -np.inf
 
 
-def test_a_status_that_is_not_optimal_is_tried_again_then_reported(monkeypatch):
-    master = Master(WEIGHTS)
-    calls = []
-    status = highspy.HighsModelStatus.kSolveError
-    monkeypatch.setattr(master, "_run", lambda clock: calls.append(1) or status)
-    with pytest.raises(MasterFailed):
-        master.solve(unlimited(), np.zeros(3))
-    assert len(calls) == 2
-
-
 def test_a_failing_master_leaves_valid_bounds(monkeypatch):
     graph = random_graph(np.random.default_rng(3), 9, 1.0)
     solve_master = Master.solve
