@@ -1,8 +1,8 @@
 """Limits: a deadline, or an amount of work, that is asked often and ends the work by an exception.
 
-How long something takes differs from run to run. Where the method itself decides how long to go on,
-it counts *work* instead: iterations of the simplex method times the size of the LP, about 20 million
-of which are done in a second. That is the same in every run.
+How long something takes differs from run to run. Where the method itself decides how long to go
+on, it counts *work* instead, which is the same in every run: iterations of the simplex method times
+the rows and columns of the LP, about 20 million a second.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import highspy
 
 OPTIMAL = highspy.HighsModelStatus.kOptimal
@@ -21,7 +23,7 @@ def most_nodes(work: float, size: int) -> int:
     return int(min(max(1.0, work / (NODE_ITERATIONS * size)), highspy.kHighsIInf))
 
 
-def run(highs: highspy.Highs) -> highspy.HighsModelStatus:
+def run(highs: highspy.Highs) -> Any:
     """Run in this thread, and say how it ended.
 
     HiGHS refuses to run where its scheduler was started with another number of threads, by another

@@ -222,10 +222,10 @@ class Master:
         """What HiGHS has found, if it says so and has it to show."""
         if status != OPTIMAL:
             return None
-        x = np.array(self._highs.getSolution().col_value)
+        x: FloatArray = np.array(self._highs.getSolution().col_value)
         if len(x) != len(self._columns) or not np.isfinite(x).all():
             return None
-        return np.clip(x, 0.0, 1.0)
+        return x.clip(0.0, 1.0)
 
     def _try_again(self, clock: Clock, settings: dict[str, Any]) -> Any:
         """From scratch, as patiently as it takes, and with other settings."""
