@@ -291,8 +291,8 @@ class Master:
             status = run(highs)
             self._quick = perf_counter() - start < QUICK
             return status
-        highs.startSolve()
         try:
+            highs.startSolve()
             while not highs.wait(0.1)[0]:
                 pass
         except KeyboardInterrupt:

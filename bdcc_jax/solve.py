@@ -10,9 +10,10 @@ from . import devices
 from .clock import Clock
 from .convert import as_graph
 from .highs import release_scheduler
+from .interrupts import interruptible
 from .options import Options, check_amount
 from .progress import ProgressPrinter
-from .result import Progress, Result
+from .result import Progress, Result, Status
 from .solver import Callback, Solver
 
 
@@ -92,7 +93,10 @@ def solve(
     clock = Clock(time_limit)
     run = Solver(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
     try:
-        status = run.run()
+        with interruptible():
+            status = run.run()
+    except KeyboardInterrupt:  # when it was just about to return
+        status = Status.INTERRUPTED
     finally:
         release_scheduler()
     if printer is not None:
@@ -100,7 +104,7 @@ def solve(
     return Result(
         graph=graph,
         labels=run.bounds.labels,
-        objective=run.bounds.upper,
+        objective=graph.objective(run.bounds.labels),
         lower_bound=run.bounds.lower,
         status=status,
         tolerance=run.bounds.tolerance,

@@ -21,6 +21,7 @@ from .clock import Clock, TimeLimitReached
 from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
+from .interrupts import is_interrupt
 from .master import MasterFailed
 from .options import Options
 from .parts import Parts, ends, open_region, pieces, spots
@@ -101,11 +102,8 @@ class Solver:
             return verdict
         try:
             return self._presolve() if self._options.presolve else self._solve()
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-        except SystemError as error:
-            # So a compiled function ends that was running when Ctrl-C was pressed.
-            if not _caused_by_ctrl_c(error):
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
                 raise
             return Status.INTERRUPTED
         except TimeLimitReached:
@@ -339,9 +337,3 @@ class Solver:
         if len(self.history) == self._options.max_rounds:
             return Status.MAX_ROUNDS
         return None
-
-
-def _caused_by_ctrl_c(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None

@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,10 @@ from ..convert import as_graph
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
 from ..options import Options
-from ..result import Result
+from ..result import Result, Status
 from ..solve import solve
 from .common import at_least_0, bad_input, exit_code
+from .signals import SIGNALS
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -58,18 +60,27 @@ def _run(arguments: argparse.Namespace) -> int:
         gap=arguments.gap,
         seed=arguments.seed,
         options=options,
+        callback=SIGNALS.stop,
         progress=not arguments.quiet and sys.stderr.isatty(),
     )
+    with SIGNALS.shielded():
+        if result.status is Status.STOPPED:
+            result = replace(result, status=Status.INTERRUPTED)
+        _show(result, arguments)
+    return exit_code(result)
+
+
+def _show(result: Result, arguments: argparse.Namespace) -> None:
+    # What can be shown is shown first: a full disk must not take that away too.
+    if arguments.json == "-":
+        print(_as_json(result))
+    elif not arguments.quiet:
+        print(result.summary())
     with bad_input():
         if arguments.output is not None:
             write_labels(result.labels, arguments.output, force=arguments.force)
-        if arguments.json == "-":
-            print(_as_json(result))
-        elif arguments.json is not None:
+        if arguments.json not in (None, "-"):
             write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
-    if not arguments.quiet and arguments.json != "-":
-        print(result.summary())
-    return exit_code(result)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
