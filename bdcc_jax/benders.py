@@ -13,6 +13,7 @@ from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
+from .devices import Host
 from .graph import Graph
 from .heuristics import lp_guided
 from .master import Master, MasterFailed
@@ -54,7 +55,7 @@ class Benders:
         For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device
+    device : jax.Device or Host
         Where batched work runs.
     observe : callable
         Called after every round.
@@ -71,7 +72,7 @@ class Benders:
         gap: float,
         seed: int,
         clock: Clock,
-        device: jax.Device,
+        device: jax.Device | Host,
         observe: Observer,
         rows: Rows,
     ) -> None:

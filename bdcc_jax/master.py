@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from time import perf_counter
 from typing import Any
 
@@ -291,14 +292,16 @@ class Master:
             status = run(highs)
             self._quick = perf_counter() - start < QUICK
             return status
+        # highspy's own startSolve has one lock for all models of a process.
+        thread = Thread(target=run, args=(highs,), daemon=True)
         try:
-            highs.startSolve()
-            while not highs.wait(0.1)[0]:
-                pass
+            thread.start()
+            while thread.is_alive():
+                thread.join(0.1)
         except KeyboardInterrupt:
             highs.cancelSolve()
-            while not highs.wait(0.1)[0]:
-                pass
+            if thread.ident is not None:
+                thread.join()
             self.proven_bound = self._lower_bound()
             raise
         return highs.getModelStatus()

@@ -65,14 +65,12 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
-    where = devices.resolve(device)
     options = Options() if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
-    if options.engine in ("packing", "reference"):
-        where = devices.resolve("cpu") if device == "auto" else where
-        if where.platform != "cpu":
-            raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
+    where = devices.place(device, options.engine)
+    if options.engine in ("packing", "reference") and where.platform != "cpu":
+        raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
     if time_limit is not None:
         check_amount("time_limit", time_limit)
     check_amount("gap", gap)

@@ -18,6 +18,7 @@ from .arrays import IntArray
 from .benders import Benders
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
+from .devices import Host
 from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
@@ -68,7 +69,7 @@ class Solver:
         For everything random.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device
+    device : jax.Device or Host
         Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
@@ -84,7 +85,7 @@ class Solver:
         gap: float = 0.0,
         seed: int,
         clock: Clock,
-        device: jax.Device,
+        device: jax.Device | Host,
         callback: Callback | None = None,
         rows: Rows | None = None,
     ) -> None:

@@ -50,12 +50,12 @@ def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
         changes = {k: v for k, v in vars(arguments).items() if k in ("engine", "tau", "max_rounds")}
         options = Options.paper(**changes) if arguments.paper else Options(**changes)
-        device = devices.resolve(arguments.device)
+        devices.place(arguments.device, options.engine)
         _check_outputs(arguments)
         graph = as_graph(arguments.file)
     result = solve(
         graph,
-        device=device,
+        device=arguments.device,
         time_limit=arguments.time_limit,
         gap=arguments.gap,
         seed=arguments.seed,
