@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from typing import Any
+
+INTERRUPTED = 128
+"""As shells have it, exit codes are this plus the number of the signal."""
 
 
 def main() -> int:
@@ -17,12 +21,18 @@ def main() -> int:
             signal.signal(number, _leave)
     from bdcc_jax.cli import main as run
 
-    return run()
+    code = run()
+    if code > INTERRUPTED:
+        # A computation may still be under way in another thread; taking that down could crash.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 def _leave(number: int, _: Any) -> None:
     os.write(2, b"bdcc-jax: interrupted\n")
-    os._exit(128 + number)
+    os._exit(INTERRUPTED + number)
 
 
 if __name__ == "__main__":
