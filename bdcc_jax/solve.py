@@ -105,4 +105,5 @@ def solve(
         options=options,
         device=str(where),
         removed=run.removed,
+        proof=run.bounds.proof,
     )
