@@ -12,6 +12,7 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -57,27 +58,20 @@ class Relaxation:
         u, v = (ends.tolist() for ends in self.graph.edges.T)
         indices, values = rows.indices.tolist(), rows.values.tolist()
         starts, upper = rows.starts.tolist(), rows.upper.tolist()
-        cycles: list[tuple[list[int], float]] = []
-        wheels: list[tuple[list[int], float]] = []
+        written: list[list[Any]] = []
         for i in range(len(rows)):
             row = slice(starts[i], starts[i + 1])
             ends = [(u[e], v[e]) for e in indices[row]]
             plus = [pair for pair, value in zip(ends, values[row], strict=True) if value > 0]
             if upper[i] > 0:
                 minus = [pair for pair, value in zip(ends, values[row], strict=True) if value < 0]
-                wheels.append((_wheel(plus, minus), y[i]))
+                written.append(["wheel", y[i], *_wheel(plus, minus)])
             elif len(plus) == 1 and set(values[row]) <= {1.0, -1.0}:
-                cycles.append((_path(ends[1:], *ends[0]), y[i]))
+                written.append(["cycle", y[i], *_path(ends[1:], *ends[0])])
             else:
                 parts = _benders_cycles(ends, values[row])
-                cycles.extend((cycle, y[i] * amount) for cycle, amount in parts)
-        return {
-            "rule": "lp",
-            "cycles": [nodes for nodes, _ in cycles],
-            "cycle_multipliers": [multiplier for _, multiplier in cycles],
-            "wheels": [nodes for nodes, _ in wheels],
-            "wheel_multipliers": [multiplier for _, multiplier in wheels],
-        }
+                written.extend(["cycle", y[i] * amount, *cycle] for cycle, amount in parts)
+        return {"rule": "lp", "rows": written}
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,9 +110,9 @@ class Division:
     def to_dict(self) -> dict[str, Any]:
         """Write the LP, the part of every node, and the proofs of the parts that have one."""
         parts = self.parts
-        proofs = {str(i): proof.to_dict() for i, proof in sorted(parts.proofs.items())}
+        proofs = {str(i): [proof.to_dict()] for i, proof in sorted(parts.proofs.items())}
         lp = Relaxation(parts.graph, parts.all_rows, parts.multipliers).to_dict()
-        return {"rule": "parts", "lp": lp, "part": parts.part.tolist(), "proofs": proofs}
+        return {**lp, "part": parts.part.tolist(), "proofs": proofs}
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +129,11 @@ class Decision:
         fixing, edges = self.fixing, self.graph.edges
         # Without a rest the decisions contradict each other: any of the cut edges may tell.
         cut = fixing.cut if self.rest is None else fixing.cut & self.graph.positive
+        if self.rest is not None and not (fixing.kept | cut).any():
+            return self.rest.to_dict()
         return {
             "rule": "fixing",
-            "parts": Division(self.parts).to_dict(),
+            "lp": Division(self.parts).to_dict(),
             "kept": edges[fixing.kept].tolist(),
             "cut": edges[cut].tolist(),
             "proof": None if self.rest is None else self.rest.to_dict(),
@@ -239,8 +235,8 @@ def _benders_cycles(
         if amount > 0:
             left[int(a)][int(b)] = int(amount)
     while path := _some_path(left, number[root], sink):
-        amount = min(left[a][b] for a, b in zip(path, path[1:], strict=False))
-        for a, b in zip(path, path[1:], strict=False):
+        amount = min(left[a][b] for a, b in pairwise(path))
+        for a, b in pairwise(path):
             left[a][b] -= amount
             if left[a][b] == 0:
                 del left[a][b]

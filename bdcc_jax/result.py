@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from enum import StrEnum
+from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 

@@ -85,8 +85,8 @@ class Steps:
                 pairs = zip(a.tolist(), b.tolist(), strict=True)
                 log.extend([NAMES[SPLIT], x, copy, *neighbours[copy]] for x, copy in pairs)
             elif kinds[0] == TRIANGLE:
-                pairs = zip(a[0::2].tolist(), a[1::2].tolist(), strict=True)
-                log.extend([NAMES[TRIANGLE], *xy, z] for xy, z in zip(pairs, b[0::2].tolist(), strict=True))
+                triples = np.column_stack([a.reshape(-1, 2), b[0::2]]).tolist()
+                log.extend([NAMES[TRIANGLE], *triple] for triple in triples)
             else:
                 names = (NAMES[kind] for kind in kinds.tolist())
                 log.extend(map(list, zip(names, a.tolist(), b.tolist(), strict=True)))
