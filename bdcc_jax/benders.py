@@ -11,9 +11,10 @@ import numpy as np
 from . import blocks, rounding
 from .arrays import FloatArray, IntArray
 from .bounds import Bounds
-from .certificate import Claim, Division, Proof, Relaxation
+from .certificate import Claim, Division, Enumeration, Proof, Relaxation
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
+from .enumeration import MOST_NODES
 from .graph import Graph
 from .heuristics import lp_guided
 from .master import Master, MasterFailed
@@ -179,12 +180,13 @@ class Benders:
         if master.proven_bound <= bounds.lower:
             return True
         proof: Proof
-        if master.integral:
-            known = bounds.proof
-            weaker = known.weaker if isinstance(known, Claim) else known
-            proof = Claim(master.proven_bound, weaker)
-        else:
+        if not master.integral:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
+        elif self._graph.n <= MOST_NODES:
+            proof = Enumeration()
+        else:
+            known = bounds.proof
+            proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
         return bounds.raise_lower(master.proven_bound, proof)
 
     def _round(self, x: FloatArray, converged: bool) -> None:

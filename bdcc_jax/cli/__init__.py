@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from ..environment import package_version
-from . import demo, solve, version
+from . import demo, solve, verify, version
 from .common import INTERRUPTED, Parser
 
-COMMANDS = (solve, demo, version)
+COMMANDS = (solve, verify, demo, version)
 """In the order of ``bdcc-jax --help``."""
 
 
@@ -24,7 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: there is an answer, 2: bad input (this may also leave by SystemExit), 130: interrupted.
+        0: there is an answer, 1: a certificate is rejected, 2: bad input (this may also leave by
+        SystemExit), 130: interrupted.
 
     Examples
     --------
