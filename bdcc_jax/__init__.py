@@ -6,6 +6,7 @@ from .io import FormatError, read, write
 from .options import Options, PDLPOptions
 from .result import Progress, Result, Round, Status
 from .solve import solve
+from .verify import Rejected, Verdict, verify
 
 __all__ = [
     "FormatError",
@@ -13,12 +14,15 @@ __all__ = [
     "Options",
     "PDLPOptions",
     "Progress",
+    "Rejected",
     "Result",
     "Round",
     "Status",
+    "Verdict",
     "read",
     "show_versions",
     "solve",
+    "verify",
     "write",
 ]
 __version__ = "0.1.0"

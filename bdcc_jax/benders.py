@@ -11,9 +11,11 @@ import numpy as np
 from . import blocks, rounding
 from .arrays import FloatArray, IntArray
 from .bounds import Bounds
+from .certificate import Claim, Division, Enumeration, Proof, Relaxation
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
 from .devices import Host
+from .enumeration import MOST_NODES
 from .graph import Graph
 from .heuristics import lp_guided
 from .master import Master, MasterFailed
@@ -107,15 +109,15 @@ class Benders:
                 if status := self._relax_blocks(block):
                     return status
             elif self._graph.m >= HARD_LP:
-                self._bounds.raise_lower(self._engine.packed_bound(self._clock))
+                self._bounds.raise_lower(*self._engine.packed_bound(self._clock))
         return self._loop()
 
     def _relax_blocks(self, block: IntArray) -> Status | None:
         """Solve the LPs of the blocks of a large instance."""
         spent = dict(self._clock.spent)
         reach = self._options.ball_size
-        for bound in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
-            self._bounds.raise_lower(bound)
+        for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
+            self._bounds.raise_lower(parts.bound, Division(parts))
             unknown = Separation(Rows.empty(), len(self._cover), 0)
             if status := self._observe(self._describe(unknown, spent)):
                 return status
@@ -172,15 +174,30 @@ class Benders:
         with self._clock.measure("master"):
             try:
                 x = master.solve(self._clock, bounds.cut)
-                if not bounds.raise_lower(master.proven_bound):
+                if not self._learn():
                     master.solve_carefully()
                     x = master.solve(self._clock, bounds.cut)
             except (KeyboardInterrupt, TimeLimitReached):
-                bounds.raise_lower(master.proven_bound)
+                self._learn()
                 raise
-            if not bounds.raise_lower(master.proven_bound):
+            if not self._learn():
                 raise MasterFailed("a bound that a clustering contradicts, twice")
             return x
+
+    def _learn(self) -> bool:
+        """Take over what the master has proven; False if a clustering contradicts it."""
+        bounds, master = self._bounds, self._master
+        if master.proven_bound <= bounds.lower:
+            return True
+        proof: Proof
+        if not master.integral:
+            proof = Relaxation(self._graph, master.rows, master.multipliers)
+        elif self._graph.n <= MOST_NODES:
+            proof = Enumeration()
+        else:
+            known = bounds.proof
+            proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
+        return bounds.raise_lower(master.proven_bound, proof)
 
     def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from .arrays import IntArray
+from .certificate import Relaxation
 from .clock import Clock
 from .cover import vertex_cover
 from .graph import Graph
@@ -48,21 +49,23 @@ def blocks(graph: Graph) -> IntArray | None:
 
 def start_from_blocks(
     graph: Graph, block: IntArray, master: Master, reach: int | None, clock: Clock
-) -> Iterator[float]:
-    """Fill a new master with the rows of all blocks; yields the lower bound after each block."""
+) -> Iterator[Parts]:
+    """Fill a new master with the rows of all blocks; yields what is known after each block."""
     parts = Parts(graph, Rows.empty(), np.empty(0), block)
     columns = np.where(graph.negative, AT_UPPER, AT_LOWER)  # of edges between blocks
     found, slacks = [], []
     for i in range(len(parts)):
         edges = parts.edges(i)
-        part = _solve(parts.instance(i), reach, clock)
+        instance = parts.instance(i)
+        part = _solve(instance, reach, clock)
         rows = part.rows
         indices = edges[rows.indices].astype(np.int32)
         found.append(Rows(rows.starts, indices, rows.values, rows.upper))
         columns[edges], of_rows = part.basis
         slacks.append(of_rows)
-        parts.raise_bound(i, part.proven_bound)
-        yield parts.bound
+        proof = Relaxation(instance, rows, part.multipliers)
+        parts.raise_bound(i, part.proven_bound, proof)
+        yield parts
     master.add(Rows.concatenate(found))
     master.start_from(columns, np.concatenate(slacks))
 

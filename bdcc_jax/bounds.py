@@ -8,6 +8,7 @@ from math import ceil, fsum
 import numpy as np
 
 from .arrays import FloatArray, IntArray
+from .certificate import Proof, Relaxation
 from .graph import Graph
 from .result import Status, relative_gap
 
@@ -35,6 +36,7 @@ class Bounds:
         unit = _unit(graph.weights)
         self._unit = unit if unit > 8 * self.tolerance else 0.0
         self._lower = graph.negative_sum
+        self.proof: Proof = Relaxation.trivial(graph)
         self.labels = np.arange(graph.n)
         self.upper = graph.objective(self.labels)
         self.offer(graph.components(graph.positive))
@@ -50,15 +52,19 @@ class Bounds:
         self.labels, self.upper = labels, objective
         return True
 
-    def raise_lower(self, bound: float) -> bool:
-        """Take a lower bound if it is better; refuse one that a known clustering contradicts."""
+    def raise_lower(self, bound: float, proof: Proof | None = None) -> bool:
+        """Take a lower bound if it is better, and why it holds.
+
+        Refuse one that a known clustering contradicts.
+        """
         if self._unit and np.isfinite(bound):
             # Every objective is a multiple of the unit: so is the smallest one.
             bound = self._unit * ceil((bound - self.tolerance) / self._unit)
         if bound > self.upper + self.tolerance:
             logger.warning("HiGHS proves %g, but a clustering costs %g", bound, self.upper)
             return False
-        self._lower = max(self._lower, float(bound))
+        if bound > self._lower:
+            self._lower, self.proof = float(bound), proof or self.proof
         return True
 
     @property

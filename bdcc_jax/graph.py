@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
+from math import fsum, inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -265,8 +265,10 @@ class Graph:
 
     @cached_property
     def negative_sum(self) -> float:
-        """Sum of the negative weights: the value of cutting all of E- and nothing else."""
-        return fsum(self.weights[self.negative])
+        """Sum of the negative weights, rounded down: no clustering costs less."""
+        terms = self.weights[self.negative]
+        total = fsum(terms)
+        return nextafter(total, -inf) if fsum([*terms, -total]) < 0 else total
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""

@@ -20,6 +20,7 @@ from math import fsum, inf
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
+from .certificate import Division, Proof
 from .fixing import Fixing, by_reduced_cost
 from .graph import Graph
 from .lagrangian import Lagrangian, constant
@@ -40,7 +41,9 @@ class Parts:
     """
 
     def __init__(self, graph: Graph, rows: Rows, multipliers: FloatArray, part: IntArray) -> None:
-        self._graph, self._rows = graph, rows
+        self.graph, self.all_rows, self.multipliers, self.part = graph, rows, multipliers, part
+        self.proofs: dict[int, Proof] = {}
+        """Of better bounds on some parts than the LP's; they become better as the solve goes on."""
         u, v = part[graph.edges].T
         edge_part = np.where(u == v, u, -1)
         row_part = _common(edge_part[rows.indices], rows.starts)
@@ -86,23 +89,23 @@ class Parts:
 
     def rows(self, i: int) -> Rows:
         """The rows inside part i that the LP needs, in the edges of its instance."""
-        rows = self._rows.take(self._row_part == i)
+        rows = self.all_rows.take(self._row_part == i)
         local = np.searchsorted(self._edges[i], rows.indices).astype(np.int32)
         return Rows(rows.starts, local, rows.values, rows.upper)
 
     def instance(self, i: int) -> Graph:
         """Part i, with the weights r."""
-        local = np.searchsorted(self._nodes[i], self._graph.edges[self._edges[i]])
+        local = np.searchsorted(self._nodes[i], self.graph.edges[self._edges[i]])
         return Graph(len(self._nodes[i]), local, self.reduced[self._edges[i]])
 
     def gap(self, i: int, labels: IntArray) -> float:
         """How much cheaper part i could be than in a clustering."""
         edges = self._edges[i]
-        return fsum(self.reduced[edges[self._graph.cut(labels)[edges]]]) - self._bounds[i]
+        return fsum(self.reduced[edges[self.graph.cut(labels)[edges]]]) - self._bounds[i]
 
     def nodes_with_gap(self, labels: IntArray, least: float) -> BoolArray:
         """The nodes of all parts whose gap exceeds ``least``."""
-        nodes = np.zeros(self._graph.n, dtype=bool)
+        nodes = np.zeros(self.graph.n, dtype=bool)
         for i in range(len(self)):
             if self.gap(i, labels) > least:
                 nodes[self._nodes[i]] = True
@@ -113,7 +116,7 @@ class Parts:
 
         def lifted(of_part: IntArray) -> IntArray:
             together = labels.copy()
-            together[self._nodes[i]] = of_part + self._graph.n
+            together[self._nodes[i]] = of_part + self.graph.n
             return together
 
         return lifted
@@ -122,9 +125,17 @@ class Parts:
         """The bound without the share of part i."""
         return self.bound - self._bounds[i]
 
-    def raise_bound(self, i: int, bound: float) -> None:
-        """Take a better lower bound on part i."""
-        self._bounds[i] = max(self._bounds[i], bound)
+    def proven_by(self, i: int, proof: Proof) -> Division:
+        """Note why a bound on part i holds; returns why the bound on all of them does."""
+        self.proofs[i] = proof
+        return Division(self)
+
+    def raise_bound(self, i: int, bound: float, proof: Proof | None = None) -> None:
+        """Take a better lower bound on part i, and why it holds."""
+        if bound > self._bounds[i]:
+            self._bounds[i] = bound
+            if proof is not None:
+                self.proofs[i] = proof
 
 
 def pieces(graph: Graph, rows: Rows, multipliers: FloatArray) -> Parts:

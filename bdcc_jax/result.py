@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from math import isfinite
 from typing import Any, Literal
 
 from .arrays import BoolArray, IntArray
+from .certificate import Proof, Relaxation, certificate
 from .graph import Graph
 from .options import Options
 from .presolve import Removed
@@ -105,6 +107,8 @@ class Result:
         Seconds spent in each part, and in total.
     removed : Removed or None
         What presolve took away; None if there was none.
+    proof : Proof
+        Why the lower bound holds; ``certificate`` writes it out.
     """
 
     graph: Graph
@@ -118,6 +122,7 @@ class Result:
     options: Options
     device: str
     removed: Removed | None = None
+    proof: Proof | None = field(default=None, repr=False)
 
     @property
     def cut(self) -> BoolArray:
@@ -149,6 +154,19 @@ class Result:
         """The cluster of every node by its name (its id where there are no names)."""
         names = self.graph.names or range(self.graph.n)
         return dict(zip(names, self.labels.tolist(), strict=True))
+
+    @cached_property
+    def certificate(self) -> dict[str, Any]:
+        """What :func:`bdcc_jax.verify` needs to prove both bounds anew, ready for JSON."""
+        return certificate(
+            self.graph,
+            self.labels,
+            self.proof or Relaxation.trivial(self.graph),
+            status=str(self.status),
+            objective=self.objective,
+            lower_bound=self.lower_bound,
+            tolerance=self.tolerance,
+        )
 
     def summary(self) -> str:
         """A few lines to print."""

@@ -111,4 +111,5 @@ def solve(
         options=options,
         device=str(where),
         removed=run.removed,
+        proof=run.bounds.proof,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import inf
 
 import jax
@@ -17,6 +18,7 @@ from . import fixing
 from .arrays import IntArray
 from .benders import Benders
 from .bounds import Bounds
+from .certificate import Decision, Division, Enumeration, Proof, Reduction
 from .clock import Clock, TimeLimitReached
 from .devices import Host
 from .enumeration import MOST_NODES, best_of_all
@@ -32,6 +34,7 @@ from .rows import Rows
 
 Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
+Why = Callable[[Proof], Proof]
 
 FUSED_EDGES = 1_500_000
 """Local search before the LP tries a fusion on instances with at most so many edges."""
@@ -118,7 +121,9 @@ class Solver:
         self.removed = rest.removed
         if rest.graph.m == self._graph.m:
             return self._solve()
-        status, _ = self._solve_instead(rest.graph, rest.constant, rest.lift)
+        status, _ = self._solve_instead(
+            rest.graph, rest.constant, rest.lift, lambda proof: Reduction(rest, proof)
+        )
         return status
 
     def _solve(self) -> Status:
@@ -157,17 +162,21 @@ class Solver:
         if verdict := self.bounds.verdict:
             return verdict
         cutoff = self.bounds.cutoff
-        left = fixing.apply(self._graph, known.decided(cutoff))
+        decided = known.decided(cutoff)
+        left = fixing.apply(self._graph, decided)
         if left is None:
             # No clustering costs less than the best one.
-            self.bounds.raise_lower(cutoff)
+            self.bounds.raise_lower(cutoff, Decision(self._graph, known, decided, None))
             return self.bounds.verdict or Status.NUMERICAL
         with self._clock.measure("presolve"):
             rest = presolve(left.graph, self._clock)
         if rest.graph.m <= SMALLER * self._graph.m:
             constant = left.constant + rest.constant
             lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
-            return self._solve_instead(rest.graph, constant, lift, ceiling=cutoff)[0]
+            why: Why = lambda proof: Decision(  # noqa: E731
+                self._graph, known, decided, Reduction(rest, proof)
+            )
+            return self._solve_instead(rest.graph, constant, lift, why, ceiling=cutoff)[0]
         return self._solve_pieces(independent) if len(independent) > 1 else None
 
     def _zoom_in(self, benders: Benders) -> Parts:
@@ -196,16 +205,17 @@ class Solver:
         for i in parts.smallest_first():
             instance = parts.instance(i)
             if instance.n <= MOST_NODES:
-                parts.raise_bound(i, instance.objective(best_of_all(instance)))
+                objective = instance.objective(best_of_all(instance))
+                parts.raise_bound(i, objective, Enumeration())
                 continue
             solver = self._solver(instance, replace(self._options, presolve=True))
             status = solver.run()
-            parts.raise_bound(i, solver.bounds.lower)
+            parts.raise_bound(i, solver.bounds.lower, solver.bounds.proof)
             if status is Status.INTERRUPTED:
                 raise KeyboardInterrupt
             if status is Status.TIME_LIMIT:
                 break
-        self.bounds.raise_lower(parts.bound)
+        self.bounds.raise_lower(parts.bound, Division(parts))
 
     def _solve_pieces(self, independent: Parts) -> Status:
         enough = self.bounds.tolerance / (4 * len(independent))
@@ -216,8 +226,9 @@ class Solver:
                 independent.instance(i),
                 independent.rest_of_bound(i),
                 independent.lift(i, self.bounds.labels),
+                partial(independent.proven_by, i),
                 rows=independent.rows(i),
-                partial=True,
+                piece=True,
             )
             if status not in (Status.OPTIMAL, Status.GAP):
                 return status
@@ -263,37 +274,39 @@ class Solver:
         graph: Graph,
         constant: float,
         lift: Lift,
+        why: Why,
         *,
         ceiling: float = inf,
         rows: Rows | None = None,
-        partial: bool = False,
+        piece: bool = False,
     ) -> tuple[Status, float]:
         """Solve a smaller instance in place of this one; also returns its lower bound.
 
         Every clustering of this instance costs at least ``ceiling`` or at least ``constant`` plus
         the optimum of the smaller one; ``lift`` turns clusterings of the smaller one, plus
-        ``constant``, into clusterings of this one that cost no more. A ``partial`` instance leaves
-        others to be solved.
+        ``constant``, into clusterings of this one that cost no more; ``why`` makes a proof for this
+        one of a proof for the smaller one. A ``piece`` leaves others to be solved.
         """
         ended: Status | None = None
 
-        def take(labels: IntArray | None, bound: float) -> None:
+        def take(labels: IntArray | None, bound: float, proof: Proof) -> None:
             error = ROUNDING_ERROR * self.bounds.tolerance
             if labels is not None:
                 self.bounds.offer(lift(labels))
-            self.bounds.raise_lower(min(ceiling, constant + bound - error))
+            self.bounds.raise_lower(min(ceiling, constant + bound - error), why(proof))
 
         if graph.n <= MOST_NODES:
             labels = best_of_all(graph)
             objective = graph.objective(labels)
-            take(labels, objective)
-            return Status.OPTIMAL if partial else self._settled(Status.OPTIMAL), objective
+            take(labels, objective, Enumeration())
+            return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), objective
 
         def relay(progress: Progress) -> bool:
             nonlocal ended
             record = progress.round
-            take(progress.labels if progress.improved else None, record.lower_bound)
-            if ceiling < inf or partial:
+            labels = progress.labels if progress.improved else None
+            take(labels, record.lower_bound, solver.bounds.proof)
+            if ceiling < inf or piece:
                 record = replace(record, phase="ilp")
             ended = self._observe(record)
             return ended is not None
@@ -302,12 +315,12 @@ class Solver:
         options = replace(
             self._options,
             presolve=False,
-            absolute_gap=0.0 if partial else allowance,
+            absolute_gap=0.0 if piece else allowance,
         )
         solver = self._solver(graph, options, callback=relay, rows=rows)
         status = solver.run()
-        take(solver.bounds.labels, solver.bounds.lower)
-        if not partial:
+        take(solver.bounds.labels, solver.bounds.lower, solver.bounds.proof)
+        if not piece:
             status = self._settled(status)
         return ended or status, solver.bounds.lower
 

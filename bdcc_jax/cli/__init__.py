@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from ..environment import package_version
 from ..interrupts import is_interrupt
-from . import demo, solve, version
+from . import demo, solve, verify, version
 from .common import INTERRUPTED, Parser
 from .signals import SIGNALS
 
-COMMANDS = (solve, demo, version)
+COMMANDS = (solve, verify, demo, version)
 """In the order of ``bdcc-jax --help``."""
 
 
@@ -26,8 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: there is an answer, 2: bad input (this may also leave by SystemExit), 130 or 143:
-        interrupted by SIGINT (Ctrl-C) or SIGTERM; the best answer so far has been written.
+        0: there is an answer, 1: a certificate is rejected, 2: bad input (this may also leave by
+        SystemExit), 130 or 143: interrupted by SIGINT (Ctrl-C) or SIGTERM; the best answer so far
+        has been written.
 
     Examples
     --------

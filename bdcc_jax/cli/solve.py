@@ -32,6 +32,7 @@ def register(commands: Commands) -> None:
     add("file", metavar="FILE", help="MULTICUT text or .npz, gzipped or not")
     add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, or text")
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
+    add("--certificate", metavar="FILE", help="write a proof of the bounds, for verify")
     add("--device", default="auto", help="auto, cpu, gpu or gpu:N (default: auto)")
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
     add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
@@ -79,13 +80,16 @@ def _show(result: Result, arguments: argparse.Namespace) -> None:
     with bad_input():
         if arguments.output is not None:
             write_labels(result.labels, arguments.output, force=arguments.force)
+        if arguments.certificate is not None:
+            certificate = json.dumps(result.certificate, allow_nan=False) + "\n"
+            write_bytes(Path(arguments.certificate), certificate.encode(), force=arguments.force)
         if arguments.json not in (None, "-"):
             write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     taken = {Path(arguments.file).resolve()}
-    for path in (arguments.output, arguments.json):
+    for path in (arguments.output, arguments.json, arguments.certificate):
         if path is None or path == "-":
             continue
         target = Path(path)

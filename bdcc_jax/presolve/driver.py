@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -135,6 +135,10 @@ class Presolved:
         clusters = canonical_labels(canonical_labels(labels) + piece * self.graph.n)
         return canonical_labels(self._steps.undo(self._slots, clusters)[: self.original.n])
 
+    def log(self) -> tuple[list[list[Any]], list[int]]:
+        """All steps in order, and which slot of theirs each node of ``graph`` is."""
+        return self._steps.log(), self._slots.tolist()
+
 
 class Rest(NamedTuple):
     """What is left while the rules run: edges between local nodes, and the slots of these."""
@@ -211,6 +215,7 @@ def _split(left: Rest, steps: Steps) -> Rest:
     kept = mixed[block]
     steps.add(ATTRACTED, slots[u[~kept]], slots[v[~kept]], None)
     changed[u[~kept]] = changed[v[~kept]] = True
+    ends = slots[np.stack([u, v])]
     u, v = u.copy(), v.copy()
     copied = split_cut_vertices(len(slots), u, v, block, by_block, mixed)
     copies = steps.n_slots + np.arange(len(copied))
@@ -218,6 +223,9 @@ def _split(left: Rest, steps: Steps) -> Rest:
     steps.add(SPLIT, slots[copied], copies, None)
     changed[copied] = True
     slots = np.concatenate([slots, copies])
+    if len(copied):
+        ends = np.concatenate([ends, slots[np.stack([u, v])]])
+        steps.moved.append(ends[:, (ends[0] != ends[2]) | (ends[1] != ends[3])])
     changed = np.concatenate([changed, np.ones(len(copies), dtype=bool)])
     return Rest(u[kept], v[kept], w[kept], slots, changed).compressed()
 
@@ -238,7 +246,8 @@ def _join_triangles(left: Rest, steps: Steps) -> Rest:
     if len(triangles) == 0:
         return left
     a, b, c = triangles.T
-    steps.add(TRIANGLE, slots[np.concatenate([b, c])], slots[np.concatenate([a, a])], None)
+    two, third = np.column_stack([b, c]).ravel(), np.repeat(a, 2)
+    steps.add(TRIANGLE, slots[two], slots[third], None)
     node = np.arange(len(slots))
     node[b] = node[c] = a
     rest = sum_parallel(len(slots), node[u], node[v], w)

@@ -11,8 +11,10 @@ made of cut vertices follow. A contracted node keeps the slot of one of its node
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from math import fsum
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +37,10 @@ SEPARATED = 6
 """The negative edge ab was dropped: no path of positive edges joins its ends."""
 TRIANGLE = 7
 """a was contracted into b, with a third node of a triangle that outweighs the rest."""
-N_KINDS = 8
+NAMES = (
+    "dominant", "similar", "secluded", "weakened", "split", "attracted", "separated", "triangle",
+)  # fmt: skip
+"""What the kinds are called in a certificate."""
 
 
 @dataclass
@@ -46,6 +51,8 @@ class Steps:
     kinds: list[IntArray] = field(default_factory=list)
     ends: list[IntArray] = field(default_factory=list)
     costs: list[FloatArray] = field(default_factory=list)
+    moved: list[IntArray] = field(default_factory=list)
+    """For each set of splits the edges that moved: their ends before, and after, as four rows."""
 
     def add(self, kind: int | IntArray, a: IntArray, b: IntArray, cost: FloatArray | None) -> None:
         """Append steps of one kind, or of a kind each; without a cost they are free."""
@@ -62,7 +69,28 @@ class Steps:
     def counts(self) -> IntArray:
         """How many steps of each kind there are."""
         none = np.empty(0, dtype=np.int64)
-        return np.bincount(np.concatenate([none, *self.kinds]), minlength=N_KINDS)
+        return np.bincount(np.concatenate([none, *self.kinds]), minlength=len(NAMES))
+
+    def log(self) -> list[list[Any]]:
+        """List all steps: the name of the rule, and its nodes.
+
+        A split names the node, its copy, and the neighbours whose edges go to the copy. A triangle
+        names the two nodes that are contracted, and the third.
+        """
+        log: list[list[Any]] = []
+        moved = iter(self.moved)
+        for kinds, (a, b) in zip(self.kinds, self.ends, strict=True):
+            if kinds[0] == SPLIT:
+                neighbours = _neighbours(next(moved))
+                pairs = zip(a.tolist(), b.tolist(), strict=True)
+                log.extend([NAMES[SPLIT], x, copy, *neighbours[copy]] for x, copy in pairs)
+            elif kinds[0] == TRIANGLE:
+                triples = np.column_stack([a.reshape(-1, 2), b[0::2]]).tolist()
+                log.extend([NAMES[TRIANGLE], *triple] for triple in triples)
+            else:
+                names = (NAMES[kind] for kind in kinds.tolist())
+                log.extend(map(list, zip(names, a.tolist(), b.tolist(), strict=True)))
+        return log
 
     def origin(self, slots: IntArray) -> IntArray:
         """Name the original node that each slot is, or is a copy of."""
@@ -87,6 +115,17 @@ class Steps:
         merged = np.arange(used + np.count_nonzero(kinds == WEAKENED))
         _undo(kinds, a, b, label, merged, used)
         return label
+
+
+def _neighbours(moved: IntArray) -> dict[int, list[int]]:
+    """The neighbours of each copy, as they are named when the copies are made one by one."""
+    neighbours: dict[int, list[int]] = defaultdict(list)
+    for u, v, new_u, new_v in moved.T.tolist():
+        if new_u != u:
+            neighbours[new_u].append(new_v if v != new_v < new_u else v)
+        if new_v != v:
+            neighbours[new_v].append(new_u if u != new_u < new_v else u)
+    return neighbours
 
 
 @compiled

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..certificate import Relaxation
 from ..clock import Clock
 from ..compiled import compiled
 from ..cover import Cover
@@ -90,8 +91,8 @@ class PackingEngine:
             rows = self._widen(x, violated, clock)
         return Separation(rows, roots if len(rows) > 0 else 0, fallbacks=0)
 
-    def packed_bound(self, clock: Clock) -> float:
-        """A lower bound without any LP, for instances whose LP may never be solved.
+    def packed_bound(self, clock: Clock) -> tuple[float, Relaxation]:
+        """A lower bound without any LP, for instances whose LP may never be solved, and its proof.
 
         At ``x = (1 on E-, 0 on E+)`` the amounts of a packing are multipliers of its rows that
         leave every weight with its sign, so each unit of it raises the bound by one.
@@ -100,7 +101,8 @@ class PackingEngine:
         everything = np.ones(len(self._cover.edges), dtype=bool)
         with clock.measure("subproblems"):
             rows = self._pack(graph.negative.astype(np.float64), everything, FAR, 1)
-        return Lagrangian.of(graph.weights, rows, self._amounts).bound
+        proof = Relaxation(graph, rows, self._amounts)
+        return Lagrangian.of(graph.weights, rows, self._amounts).bound, proof
 
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Pack, and let the searches go further while few rows come out and that helps."""

@@ -1,0 +1,82 @@
+"""``bdcc-jax verify``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from fractions import Fraction
+from math import inf, nextafter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..convert import as_graph
+from ..io import FormatError
+from ..io.files import read_bytes
+from ..verify import Rejected, Verdict, verify
+from .common import bad_input
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+REJECTED = 1
+
+
+def register(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser("verify", help="prove the bounds of a certificate anew, exactly")
+    command.set_defaults(run=_run)
+    add = command.add_argument
+    add("instance", metavar="INSTANCE", help="the file that was solved")
+    add("certificate", metavar="CERTIFICATE", help="what solve --certificate wrote")
+    add("--strict", action="store_true", help="reject what rests on HiGHS' branch and bound")
+    add("--quiet", action="store_true", help="only the exit code: 0 accepted, 1 rejected")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with bad_input():
+        graph = as_graph(arguments.instance)
+        certificate = _read(Path(arguments.certificate))
+    try:
+        verdict = verify(graph, certificate)
+    except Rejected as error:
+        print(f"bdcc-jax: rejected: {error}", file=sys.stderr)
+        return REJECTED
+    if not arguments.quiet:
+        print(_describe(certificate, verdict))
+    if arguments.strict and verdict.claims:
+        print("bdcc-jax: rejected: not everything is proven", file=sys.stderr)
+        return REJECTED
+    return 0
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: not a certificate, which is JSON ({error})") from None
+    if not isinstance(content, dict):
+        raise FormatError(f"{path}: not a certificate, which is a JSON object")
+    return content
+
+
+def _describe(certificate: dict[str, Any], verdict: Verdict) -> str:
+    upper, lower = verdict.upper_bound, verdict.lower_bound
+    rows = {
+        "status": certificate["status"],
+        "objective": f"{float(upper)!r} (recomputed from the labels)",
+        "lower bound": f"{_below(lower)!r} (proven in exact arithmetic)",
+        "gap": f"{float(upper - lower):.3g}",
+    }
+    lines = [f"{name:<13} {value}" for name, value in rows.items()]
+    if not verdict.claims:
+        return "\n".join([*lines, "accepted: everything is proven"])
+    claimed = certificate["lower_bound"]
+    lines.append(f"accepted: the lower bound {claimed!r} rests on HiGHS' branch and bound for")
+    return "\n".join(lines + [f"  {claim}" for claim in verdict.claims])
+
+
+def _below(number: Fraction) -> float:
+    """The largest float that is not above a number."""
+    rounded = float(number)
+    return rounded if rounded <= number else nextafter(rounded, -inf)
