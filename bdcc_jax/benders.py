@@ -87,6 +87,7 @@ class Benders:
             allowance = max(options.absolute_gap, bounds.tolerance / 2)
             self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
             self._master.add(rows)
+        self.lp: tuple[Rows, FloatArray] = rows, np.zeros(len(rows))
         self._rounds = 0
         self._tightened = -inf  # the lower bound when the last odd wheels were added
         rng = np.random.default_rng(seed)
@@ -99,16 +100,16 @@ class Benders:
         except MasterFailed:
             # A bound that needs no LP.
             packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
-            self._bounds.raise_lower(packing.packed_bound(self._clock))
+            self._bounds.raise_lower(*packing.packed_bound(self._clock))
             raise
 
     def _relax(self) -> Status | None:
         if isinstance(self._engine, PackingEngine):
-            block = blocks.blocks(self._graph)
+            block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
             if block is not None:
                 if status := self._relax_blocks(block):
                     return status
-            elif self._graph.m >= HARD_LP:
+            elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
                 self._bounds.raise_lower(*self._engine.packed_bound(self._clock))
         return self._loop()
 
@@ -182,6 +183,8 @@ class Benders:
                 raise
             if not self._learn():
                 raise MasterFailed("a bound that a clustering contradicts, twice")
+            if not master.integral:
+                self.lp = master.rows, master.multipliers
             return x
 
     def _learn(self) -> bool:

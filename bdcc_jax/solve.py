@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import jax
 
 from . import devices
+from .checkpoint import Checkpoint
 from .clock import Clock
 from .convert import as_graph
 from .highs import release_scheduler
@@ -27,6 +29,7 @@ def solve(
     options: Options | None = None,
     callback: Callback | None = None,
     progress: bool = False,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
@@ -49,6 +52,9 @@ def solve(
         Called with a :class:`~bdcc_jax.Progress` after every round; return True to stop.
     progress : bool
         Print a table of the rounds to the standard error stream.
+    checkpoint : path, optional
+        A file that the solve is written to every few seconds and at its end, and that it goes on
+        from if the file is there. One of another instance, version, seed or options is refused.
 
     Returns
     -------
@@ -78,18 +84,32 @@ def solve(
         raise ValueError(f"seed must be an integer >= 0, not {seed!r}")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable, not {callback!r}")
+    saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
 
     printer = ProgressPrinter() if progress else None
 
     def observe(state: Progress) -> bool:
         if printer is not None:
             printer(state)
+        if saved is not None:
+            saved.write_if_due(run.bounds, run.history)
         return bool(callback(state)) if callback is not None else False
 
     if printer is not None:
         printer.start()
     clock = Clock(time_limit)
-    run = Solver(graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe)
+    run = Solver(
+        graph,
+        options,
+        gap=gap,
+        seed=seed,
+        clock=clock,
+        device=where,
+        callback=observe,
+        checkpoint=saved,
+    )
+    if saved is not None:
+        run.resume(saved)
     try:
         with interruptible():
             status = run.run()
@@ -99,6 +119,12 @@ def solve(
         release_scheduler()
     if printer is not None:
         printer.close()
+    if saved is not None:
+        try:
+            saved.restore_bound(run.bounds)
+            saved.write(run.bounds, run.history, run.removed, run.bounds.proof)
+        except KeyboardInterrupt:  # the last file that was complete is still there
+            status = run.bounds.verdict or Status.INTERRUPTED
     return Result(
         graph=graph,
         labels=run.bounds.labels,

@@ -18,13 +18,15 @@ from . import fixing
 from .arrays import IntArray
 from .benders import Benders
 from .bounds import Bounds
-from .certificate import Decision, Division, Enumeration, Proof, Reduction
+from .certificate import Decision, Division, Enumeration, Proof, Reduction, Relaxation
+from .checkpoint import Checkpoint, SavedLP
 from .clock import Clock, TimeLimitReached
 from .devices import Host
 from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
 from .interrupts import is_interrupt
+from .lagrangian import Lagrangian
 from .master import MasterFailed
 from .options import Options
 from .parts import Parts, ends, open_region, pieces, spots
@@ -78,6 +80,8 @@ class Solver:
         Sees every round; stops the run by returning True.
     rows : Rows
         Rows to start from, valid for every clustering; only for instances without presolve.
+    checkpoint : Checkpoint, optional
+        Where to start from; told what to write.
     """
 
     def __init__(
@@ -91,6 +95,7 @@ class Solver:
         device: jax.Device | Host,
         callback: Callback | None = None,
         rows: Rows | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> None:
         self._rows = rows or Rows.empty()
         self._graph, self._options, self._clock, self._device = graph, options, clock, device
@@ -99,11 +104,21 @@ class Solver:
         self.history: list[Round] = []
         self.removed: Removed | None = None
         self._reported = inf
+        self._seconds_before = 0.0
+        self._checkpoint = checkpoint
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Start from what an earlier run has found."""
+        checkpoint.restore(self.bounds)
+        self.history, self.removed = checkpoint.history, checkpoint.removed
+        self._seconds_before = self.history[-1].seconds if self.history else 0.0
 
     def run(self) -> Status:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
         if verdict := self.bounds.verdict:
             return verdict
+        if self._out_of_rounds:
+            return Status.MAX_ROUNDS
         try:
             return self._presolve() if self._options.presolve else self._solve()
         except (KeyboardInterrupt, SystemError) as error:
@@ -122,7 +137,11 @@ class Solver:
         if rest.graph.m == self._graph.m:
             return self._solve()
         status, _ = self._solve_instead(
-            rest.graph, rest.constant, rest.lift, lambda proof: Reduction(rest, proof)
+            rest.graph,
+            rest.constant,
+            rest.lift,
+            lambda proof: Reduction(rest, proof),
+            checkpoint=self._checkpoint,
         )
         return status
 
@@ -134,6 +153,14 @@ class Solver:
                     self._graph, rounds=rounds, seed=self._seed, clock=self._clock
                 )
                 self.bounds.offer(labels)
+        saved = self._checkpoint and self._checkpoint.lp(self._graph)
+        if saved:
+            self._rows = saved.rows
+            self.bounds.offer(saved.labels)
+            proof = Relaxation(self._graph, saved.rows, saved.multipliers)
+            self.bounds.raise_lower(
+                Lagrangian.of(self._graph.weights, saved.rows, saved.multipliers).bound, proof
+            )
         benders = Benders(
             self._graph,
             self._options,
@@ -145,6 +172,8 @@ class Solver:
             observe=self._observe,
             rows=self._rows,
         )
+        if self._checkpoint:
+            self._checkpoint.watch(lambda: SavedLP(self._graph, self.bounds.labels, *benders.lp))
         if status := benders.relax():
             return status
         if self._options.integer == "pieces" and (status := self._divide(benders)):
@@ -242,6 +271,7 @@ class Solver:
         clock: Clock | None = None,
         callback: Callback | None = None,
         rows: Rows | None = None,
+        checkpoint: Checkpoint | None = None,
     ) -> Solver:
         return Solver(
             graph,
@@ -251,6 +281,7 @@ class Solver:
             device=self._device,
             callback=callback,
             rows=rows,
+            checkpoint=checkpoint,
         )
 
     def _guess(self, decisions: fixing.Fixing) -> None:
@@ -279,6 +310,7 @@ class Solver:
         ceiling: float = inf,
         rows: Rows | None = None,
         piece: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> tuple[Status, float]:
         """Solve a smaller instance in place of this one; also returns its lower bound.
 
@@ -317,7 +349,7 @@ class Solver:
             presolve=False,
             absolute_gap=0.0 if piece else allowance,
         )
-        solver = self._solver(graph, options, callback=relay, rows=rows)
+        solver = self._solver(graph, options, callback=relay, rows=rows, checkpoint=checkpoint)
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower, solver.bounds.proof)
         if not piece:
@@ -335,6 +367,7 @@ class Solver:
             replace(
                 record,
                 number=len(self.history) + 1,
+                seconds=self._seconds_before + record.seconds,
                 lower_bound=self.bounds.lower,
                 upper_bound=self.bounds.upper,
             )
@@ -348,6 +381,9 @@ class Solver:
             return verdict
         if stopped:
             return Status.STOPPED
-        if len(self.history) == self._options.max_rounds:
-            return Status.MAX_ROUNDS
-        return None
+        return Status.MAX_ROUNDS if self._out_of_rounds else None
+
+    @property
+    def _out_of_rounds(self) -> bool:
+        most = self._options.max_rounds
+        return most is not None and len(self.history) >= most

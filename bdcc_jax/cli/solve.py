@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import devices
+from ..checkpoint import Checkpoint
 from ..convert import as_graph
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
@@ -42,6 +43,7 @@ def register(commands: Commands) -> None:
     add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
     add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
+    add("--checkpoint", metavar="FILE", help="write the solve there now and then, and resume it")
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--force", action="store_true", help="overwrite existing files")
 
@@ -54,6 +56,8 @@ def _run(arguments: argparse.Namespace) -> int:
         devices.place(arguments.device, options.engine)
         _check_outputs(arguments)
         graph = as_graph(arguments.file)
+        if arguments.checkpoint is not None:
+            Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
     result = solve(
         graph,
         device=arguments.device,
@@ -61,6 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
         gap=arguments.gap,
         seed=arguments.seed,
         options=options,
+        checkpoint=arguments.checkpoint,
         callback=SIGNALS.stop,
         progress=not arguments.quiet and sys.stderr.isatty(),
     )
@@ -97,6 +102,10 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{path} is named twice; input and outputs must be different files")
         taken.add(target.resolve())
         check_target(target, force=arguments.force)
+    if arguments.checkpoint is not None and Path(arguments.checkpoint).resolve() in taken:
+        raise ValueError(
+            f"{arguments.checkpoint} is named twice; a checkpoint is a file of its own"
+        )
 
 
 def _as_json(result: Result) -> str:
