@@ -1,5 +1,8 @@
 """Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
 
+import logging
+from typing import TYPE_CHECKING, Any
+
 from .environment import show_versions
 from .graph import Graph
 from .io import FormatError, read, write
@@ -7,6 +10,10 @@ from .options import Options, PDLPOptions
 from .result import Progress, Result, Round, Status
 from .solve import solve
 from .verify import Rejected, Verdict, verify
+from .weights import weights_from_probabilities
+
+if TYPE_CHECKING:
+    from .estimator import CorrelationClustering as CorrelationClustering
 
 __all__ = [
     "FormatError",
@@ -23,6 +30,22 @@ __all__ = [
     "show_versions",
     "solve",
     "verify",
+    "weights_from_probabilities",
     "write",
 ]
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
+
+
+def __getattr__(name: str) -> Any:
+    """Import the estimator at its first use, so that scikit-learn is needed only by its users."""
+    if name == "CorrelationClustering":
+        from .estimator import CorrelationClustering
+
+        return CorrelationClustering
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "CorrelationClustering"])

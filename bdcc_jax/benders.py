@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from math import inf
 
@@ -26,6 +27,8 @@ from .subproblems.engine import make_engine
 from .subproblems.odd_wheels import violated_wheels
 from .subproblems.packing import PackingEngine
 from .subproblems.separation import Separation
+
+logger = logging.getLogger(__name__)
 
 Observer = Callable[[Round], Status | None]
 """Sees a round; a status stops the run."""
@@ -147,6 +150,8 @@ class Benders:
             self._rounds += 1
             x = self._x = self._solve_master()
             separation = self._engine.separate(x, self._clock)
+            if separation.fallbacks:
+                logger.info("%d subproblems fell back to an exact solver", separation.fallbacks)
             if separation.violated_roots == 0:
                 separation = self._tighten(x)
             converged = separation.violated_roots == 0
@@ -176,6 +181,7 @@ class Benders:
             try:
                 x = master.solve(self._clock, bounds.cut)
                 if not self._learn():
+                    logger.info("a clustering contradicts HiGHS: once more without its presolve")
                     master.solve_carefully()
                     x = master.solve(self._clock, bounds.cut)
             except (KeyboardInterrupt, TimeLimitReached):

@@ -28,6 +28,8 @@ class Clock:
         self._work_limit = work_limit
         self.work = 0.0
         self.spent: dict[str, float] = {}
+        self.part = ""
+        """What is being measured right now; a view of the progress reads it from its thread."""
 
     @property
     def elapsed(self) -> float:
@@ -52,8 +54,10 @@ class Clock:
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:
         """Add the time inside the block to ``spent[part]``."""
-        start = time.perf_counter()
+        start, around = time.perf_counter(), self.part
+        self.part = part
         try:
             yield
         finally:
+            self.part = around
             self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - start

@@ -16,6 +16,9 @@ PACKAGES = (
     "numpy",
     "scipy",
     "scikit-image",
+    "scikit-learn",
+    "matplotlib",
+    "rich",
     "networkx",
     "pandas",
 )

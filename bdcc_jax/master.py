@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from threading import Thread
 from time import perf_counter
 from typing import Any
@@ -14,6 +15,8 @@ from .clock import Clock, TimeLimitReached
 from .highs import OPTIMAL, most_nodes, run
 from .lagrangian import Lagrangian
 from .rows import Rows
+
+logger = logging.getLogger(__name__)
 
 _STATUS = highspy.HighsModelStatus
 _BASIS = highspy.HighsBasisStatus
@@ -202,6 +205,8 @@ class Master:
         for settings in REMEDIES["ilp" if self._integral else "lp"]:
             if x is not None or self._stopped(status, clock):
                 break
+            name = self._highs.modelStatusToString(status)
+            logger.info("HiGHS ends with %r: once more from scratch, with %s", name, settings)
             status = self._try_again(clock, settings)
             x = self._solution(status)
         if self._stopped(status, clock):
@@ -260,6 +265,7 @@ class Master:
             status = self._run_once(clock)
             if status != _STATUS.kIterationLimit:
                 return status
+            logger.debug("the simplex method takes long: interior point from here on")
             self._prefers_interior = True
         highs.setOptionValue("solver", "ipm")
         highs.setOptionValue("presolve", "on")

@@ -3,15 +3,84 @@
 from __future__ import annotations
 
 import sys
-from typing import TextIO
+from typing import Literal, Protocol, TextIO
 
+from .clock import Clock
 from .result import Progress, Round, relative_gap
 
-COLUMNS = (
-    f"  {'round':>6} {'phase':<5} {'seconds':>9} {'lower bound':>15} {'upper bound':>15} "
-    f"{'gap %':>9} {'rows':>8} {'violated':>8}"
+Wish = bool | Literal["live", "plain"]
+"""What a caller may ask for; see :func:`bdcc_jax.solve`."""
+
+HEADINGS = (
+    "",
+    "round",
+    "phase",
+    "seconds",
+    "lower bound",
+    "upper bound",
+    "gap %",
+    "rows",
+    "violated",
 )
+WIDTHS = (1, 6, 5, 9, 15, 15, 9, 8, 8)
 LINES_PER_HEADER = 30
+
+
+class View(Protocol):
+    """Shows the rounds of one solve."""
+
+    def start(self) -> None:
+        """The solve begins."""
+
+    def __call__(self, progress: Progress) -> None:
+        """A round has ended."""
+
+    def close(self) -> None:
+        """The solve has ended."""
+
+
+def view(wish: Wish, clock: Clock) -> View | None:
+    """Whatever shows the progress in the way that is asked for; None shows nothing."""
+    if wish not in (True, False, "live", "plain"):
+        raise ValueError(f"progress must be True, False, 'live' or 'plain', not {wish!r}")
+    if not wish:
+        return None
+    if wish == "plain":
+        return ProgressPrinter()
+    try:
+        from .live import LiveTable, on_terminal
+    except ImportError as error:
+        if wish == "live":
+            message = 'a live table needs rich: pip install "bdcc-jax[progress]"'
+            raise ImportError(message) from error
+        return ProgressPrinter()
+    return LiveTable(clock) if wish == "live" or on_terminal() else ProgressPrinter()
+
+
+def cells(record: Round, *, improved: bool) -> tuple[str, ...]:
+    """A row of the table, under ``HEADINGS``."""
+    percent = 100 * relative_gap(record.upper_bound, record.lower_bound)
+    return (
+        "*" if improved else "",
+        f"{record.number}",
+        record.phase,
+        f"{record.seconds:.2f}",
+        f"{record.lower_bound:.8g}",
+        f"{record.upper_bound:.8g}",
+        f"{percent:.3g}",
+        f"{record.rows}",
+        f"{record.violated_roots}",
+    )
+
+
+def _line(texts: tuple[str, ...]) -> str:
+    return " ".join(
+        text.ljust(width) if heading == "phase" else text.rjust(width)
+        for text, width, heading in zip(texts, WIDTHS, HEADINGS, strict=True)
+    )
+
+
+COLUMNS = _line(HEADINGS)
 
 
 class ProgressPrinter:
@@ -72,16 +141,7 @@ class ProgressPrinter:
         if self._lines % LINES_PER_HEADER == 0 and not self._has_header:
             self.start()
         self._has_header = False
-        print(_line(record, improved=improved), file=stream, flush=True)
+        print(_line(cells(record, improved=improved)), file=stream, flush=True)
         self._lines += 1
         self._next = record.seconds + self._interval
         self._left_out = None
-
-
-def _line(record: Round, *, improved: bool) -> str:
-    percent = 100 * relative_gap(record.upper_bound, record.lower_bound)
-    return (
-        f"{'*' if improved else ' '} {record.number:>6} {record.phase:<5} {record.seconds:>9.2f} "
-        f"{record.lower_bound:>15.8g} {record.upper_bound:>15.8g} {percent:>9.3g} "
-        f"{record.rows:>8} {record.violated_roots:>8}"
-    )

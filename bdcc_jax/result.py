@@ -7,13 +7,20 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from math import isfinite
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from numpy.typing import ArrayLike
 
 from .arrays import BoolArray, IntArray
 from .certificate import Proof, Relaxation, certificate
 from .graph import Graph
 from .options import Options
 from .presolve import Removed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .plots import Fill
 
 Phase = Literal["lp", "ilp"]
 
@@ -170,8 +177,11 @@ class Result:
 
     def summary(self) -> str:
         """A few lines to print."""
+        return "\n".join(f"{name:<13} {value}" for name, value in self._facts().items())
+
+    def _facts(self) -> dict[str, str]:
         last = self.history[-1] if self.history else None
-        rows = {
+        return {
             "status": f"{self.status} ({self.status.explanation})",
             "objective": f"{self.objective:.10g}",
             "lower bound": f"{self.lower_bound:.10g}",
@@ -183,11 +193,9 @@ class Result:
             if self.removed is None
             else f"{self.removed.nodes} nodes and {self.removed.edges} edges removed",
             "rounds": f"{len(self.history)}" + (f", {last.rows} rows" if last else ""),
-            "seconds": f"{self.timings['total']:.2f} ("
-            + ", ".join(f"{k} {v:.2f}" for k, v in self.timings.items() if k != "total")
-            + f"; {self.device})",
+            "seconds": f"{self.timings['total']:.2f} on {self.device}"
+            + "".join(f", {k} {v:.2f}" for k, v in self.timings.items() if k != "total"),
         }
-        return "\n".join(f"{name:<13} {value}" for name, value in rows.items())
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the graph and the labels, ready for JSON."""
@@ -208,6 +216,68 @@ class Result:
             "timings": dict(self.timings),
             "history": [asdict(record) for record in self.history],
         }
+
+    def plot_bounds(self, ax: Axes | None = None) -> Axes:
+        """Draw both bounds against the time; what lies between them is not known.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure of pyplot's if not given.
+
+        Examples
+        --------
+        >>> import bdcc_jax
+        >>> from matplotlib.figure import Figure
+        >>> result = bdcc_jax.solve([[0, 1, -1], [1, 0, 1], [-1, 1, 0]])
+        >>> result.plot_bounds(Figure().subplots()).get_xlabel()
+        'seconds'
+        """
+        from .plots import plot_bounds
+
+        return plot_bounds(self, ax)
+
+    def plot_timings(self, ax: Axes | None = None) -> Axes:
+        """Draw where the time went; ``ax`` as for :meth:`plot_bounds`."""
+        from .plots import plot_timings
+
+        return plot_timings(self, ax)
+
+    def plot_cluster_sizes(self, ax: Axes | None = None) -> Axes:
+        """Draw how many clusters there are of each size; ``ax`` as for :meth:`plot_bounds`."""
+        from .plots import plot_cluster_sizes
+
+        return plot_cluster_sizes(self, ax)
+
+    def plot_segmentation(
+        self,
+        image: ArrayLike,
+        superpixels: ArrayLike,
+        ax: Axes | None = None,
+        *,
+        fill: Fill = "picture",
+    ) -> Axes:
+        """Draw the boundaries between the clusters over a picture.
+
+        Parameters
+        ----------
+        image : array_like, shape (height, width) or (height, width, 3)
+            The picture.
+        superpixels : array_like of int, shape (height, width)
+            The node of every pixel, as :func:`bdcc_jax.image.superpixel_graph` returns it.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure of pyplot's if not given.
+        fill : {'picture', 'mean', 'random'}
+            What is seen of a region: the picture, its mean colour, or a colour of its own.
+        """
+        from .plots import plot_segmentation
+
+        return plot_segmentation(self, image, superpixels, ax, fill=fill)
+
+    def _repr_html_(self) -> str:
+        from .report import table
+
+        return table(self._facts())
 
 
 def relative_gap(upper: float, lower: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from os import PathLike
 from typing import Any
 
@@ -14,9 +15,11 @@ from .convert import as_graph
 from .highs import release_scheduler
 from .interrupts import interruptible
 from .options import Options, check_amount
-from .progress import ProgressPrinter
+from .progress import Wish, view
 from .result import Progress, Result, Status
 from .solver import Callback, Solver
+
+logger = logging.getLogger(__name__)
 
 
 def solve(
@@ -28,7 +31,7 @@ def solve(
     seed: int = 0,
     options: Options | None = None,
     callback: Callback | None = None,
-    progress: bool = False,
+    progress: Wish = False,
     checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
@@ -50,8 +53,9 @@ def solve(
         How to solve; ``Options.paper()`` is the paper to the letter.
     callback : callable, optional
         Called with a :class:`~bdcc_jax.Progress` after every round; return True to stop.
-    progress : bool
-        Print a table of the rounds to the standard error stream.
+    progress : bool, 'live' or 'plain'
+        Show a table of the rounds on the standard error stream: 'plain' prints lines, 'live' (needs
+        rich) keeps a table up to date; True is 'live' on a terminal if rich is there, else 'plain'.
     checkpoint : path, optional
         A file that the solve is written to every few seconds and at its end, and that it goes on
         from if the file is there. One of another instance, version, seed or options is refused.
@@ -86,45 +90,55 @@ def solve(
         raise ValueError(f"callback must be callable, not {callback!r}")
     saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
 
-    printer = ProgressPrinter() if progress else None
+    clock = Clock(time_limit)
+    shown = view(progress, clock)
 
     def observe(state: Progress) -> bool:
-        if printer is not None:
-            printer(state)
+        logger.debug("%s", state.round)
+        if shown is not None:
+            shown(state)
         if saved is not None:
             saved.write_if_due(run.bounds, run.history)
         return bool(callback(state)) if callback is not None else False
 
-    if printer is not None:
-        printer.start()
-    clock = Clock(time_limit)
-    run = Solver(
-        graph,
-        options,
-        gap=gap,
-        seed=seed,
-        clock=clock,
-        device=where,
-        callback=observe,
-        checkpoint=saved,
-    )
-    if saved is not None:
-        run.resume(saved)
+    logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, where)
+    if shown is not None:
+        shown.start()
     try:
-        with interruptible():
-            status = run.run()
-    except KeyboardInterrupt:  # when it was just about to return
-        status = Status.INTERRUPTED
+        run = Solver(
+            graph,
+            options,
+            gap=gap,
+            seed=seed,
+            clock=clock,
+            device=where,
+            callback=observe,
+            checkpoint=saved,
+        )
+        if saved is not None:
+            run.resume(saved)
+        try:
+            with interruptible():
+                status = run.run()
+        except KeyboardInterrupt:  # when it was just about to return
+            status = Status.INTERRUPTED
     finally:
         release_scheduler()
-    if printer is not None:
-        printer.close()
+        if shown is not None:
+            shown.close()
     if saved is not None:
         try:
             saved.restore_bound(run.bounds)
             saved.write(run.bounds, run.history, run.removed, run.bounds.proof)
         except KeyboardInterrupt:  # the last file that was complete is still there
             status = run.bounds.verdict or Status.INTERRUPTED
+    logger.info(
+        "end after %.2f s: %s, %.10g to %.10g",
+        clock.elapsed,
+        status,
+        run.bounds.lower,
+        run.bounds.upper,
+    )
     return Result(
         graph=graph,
         labels=run.bounds.labels,

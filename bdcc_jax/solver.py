@@ -6,6 +6,7 @@ what is found: presolve before the LP; reduced-cost fixing and independent piece
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -34,6 +35,8 @@ from .presolve import Removed, presolve
 from .result import Progress, Round, Status
 from .rows import Rows
 
+logger = logging.getLogger(__name__)
+
 Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
 Why = Callable[[Proof], Proof]
@@ -59,6 +62,14 @@ ROUNDING_ERROR = 1e-3
 """In units of the tolerance: more than the sums of a reduction can be off."""
 
 
+class Ended(Exception):
+    """A round of an inner solve was the last one; says why."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 class Solver:
     """One instance and what is known about it.
 
@@ -82,6 +93,8 @@ class Solver:
         Rows to start from, valid for every clustering; only for instances without presolve.
     checkpoint : Checkpoint, optional
         Where to start from; told what to write.
+    level : int
+        At which the phases are logged.
     """
 
     def __init__(
@@ -96,14 +109,16 @@ class Solver:
         callback: Callback | None = None,
         rows: Rows | None = None,
         checkpoint: Checkpoint | None = None,
+        level: int = logging.INFO,
     ) -> None:
-        self._rows = rows or Rows.empty()
+        self._rows, self._level = rows or Rows.empty(), level
         self._graph, self._options, self._clock, self._device = graph, options, clock, device
         self._gap, self._seed, self._callback = gap, seed, callback
         self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
         self.history: list[Round] = []
         self.removed: Removed | None = None
         self._reported = inf
+        self._ended: Status | None = None
         self._seconds_before = 0.0
         self._checkpoint = checkpoint
 
@@ -125,15 +140,19 @@ class Solver:
             if not is_interrupt(error):
                 raise
             return Status.INTERRUPTED
+        except Ended as end:
+            return end.status
         except TimeLimitReached:
             return self.bounds.verdict or Status.TIME_LIMIT
-        except MasterFailed:
+        except MasterFailed as error:
+            logger.warning("HiGHS gave up on the master: %s", error)
             return self.bounds.verdict or Status.NUMERICAL
 
     def _presolve(self) -> Status:
         with self._clock.measure("presolve"):
             rest = presolve(self._graph, self._clock)
         self.removed = rest.removed
+        self._log("presolve leaves %d of %d edges", rest.graph.m, self._graph.m)
         if rest.graph.m == self._graph.m:
             return self._solve()
         status, _ = self._solve_instead(
@@ -153,6 +172,7 @@ class Solver:
                     self._graph, rounds=rounds, seed=self._seed, clock=self._clock
                 )
                 self.bounds.offer(labels)
+            self._log("local search finds a clustering of cost %.10g", self.bounds.upper)
         saved = self._checkpoint and self._checkpoint.lp(self._graph)
         if saved:
             self._rows = saved.rows
@@ -178,10 +198,12 @@ class Solver:
             return status
         if self._options.integer == "pieces" and (status := self._divide(benders)):
             return status
+        self._log("branch and bound on %d edges", self._graph.m)
         return benders.integrate()
 
     def _divide(self, benders: Benders) -> Status | None:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
+        self._log("the LP leaves a gap: %.10g to %.10g", self.bounds.lower, self.bounds.upper)
         independent = pieces(self._graph, *benders.proof)
         if independent.largest <= SPOT_SIZE * self._graph.m:
             return self._solve_pieces(independent)
@@ -231,22 +253,24 @@ class Solver:
 
     def _sharpen(self, parts: Parts) -> None:
         """Add to the bound what the LP misses in each part."""
+        self._log("solving %d spots of at most %d edges", len(parts), parts.largest)
         for i in parts.smallest_first():
             instance = parts.instance(i)
             if instance.n <= MOST_NODES:
                 objective = instance.objective(best_of_all(instance))
                 parts.raise_bound(i, objective, Enumeration())
                 continue
-            solver = self._solver(instance, replace(self._options, presolve=True))
+            options = replace(self._options, presolve=True)
+            solver = self._solver(instance, options, callback=self._inner_round)
             status = solver.run()
             parts.raise_bound(i, solver.bounds.lower, solver.bounds.proof)
-            if status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
+            self._end_with(status)
             if status is Status.TIME_LIMIT:
                 break
         self.bounds.raise_lower(parts.bound, Division(parts))
 
     def _solve_pieces(self, independent: Parts) -> Status:
+        self._log("solving %d independent pieces", len(independent))
         enough = self.bounds.tolerance / (4 * len(independent))
         for i in independent.smallest_first():
             if independent.gap(i, self.bounds.labels) <= enough:
@@ -269,9 +293,11 @@ class Solver:
         graph: Graph,
         options: Options,
         clock: Clock | None = None,
-        callback: Callback | None = None,
+        *,
+        callback: Callback,
         rows: Rows | None = None,
         checkpoint: Checkpoint | None = None,
+        level: int = logging.DEBUG,
     ) -> Solver:
         return Solver(
             graph,
@@ -282,23 +308,36 @@ class Solver:
             callback=callback,
             rows=rows,
             checkpoint=checkpoint,
+            level=level,
         )
+
+    def _log(self, message: str, *values: object) -> None:
+        logger.log(self._level, message, *values)
 
     def _guess(self, decisions: fixing.Fixing) -> None:
         """Fix and solve: believe some decisions, and solve the rest exactly."""
         left = fixing.apply(self._graph, decisions)
         if left is None or left.graph.m > GUESS_SIZE * self._graph.m:
             return
+
+        def relay(progress: Progress) -> bool:
+            if progress.improved:
+                self.bounds.offer(left.lift(progress.labels))
+            return self._inner_round(progress)
+
+        self._log("fixing all but %d of %d edges", left.graph.m, self._graph.m)
         with self._clock.measure("rounding"):
             clock = Clock(self._clock.remaining, max(GUESS_WORK, self._clock.work))
             solver = self._solver(
-                left.graph, replace(self._options, presolve=True, heuristics=False), clock
+                left.graph,
+                replace(self._options, presolve=True, heuristics=False),
+                clock,
+                callback=relay,
             )
             status = solver.run()
             self._clock.work += clock.work
             self.bounds.offer(left.lift(solver.bounds.labels))
-            if status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
+            self._end_with(status)
 
     def _solve_instead(
         self,
@@ -349,7 +388,10 @@ class Solver:
             presolve=False,
             absolute_gap=0.0 if piece else allowance,
         )
-        solver = self._solver(graph, options, callback=relay, rows=rows, checkpoint=checkpoint)
+        level = logging.DEBUG if piece else self._level
+        solver = self._solver(
+            graph, options, callback=relay, rows=rows, checkpoint=checkpoint, level=level
+        )
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower, solver.bounds.proof)
         if not piece:
@@ -361,6 +403,19 @@ class Solver:
         if status is Status.OPTIMAL:
             return self.bounds.verdict or Status.NUMERICAL
         return status
+
+    def _inner_round(self, progress: Progress) -> bool:
+        """Make a round of this instance out of one of a part of it, whose bounds are its own."""
+        record = replace(progress.round, phase="ilp", seconds=self._clock.elapsed)
+        self._ended = self._observe(record)
+        return self._ended is not None
+
+    def _end_with(self, status: Status) -> None:
+        """End this solve if an inner one was ended from outside."""
+        if status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        if self._ended is not None:
+            raise Ended(self._ended)
 
     def _observe(self, record: Round) -> Status | None:
         self.history.append(
@@ -375,7 +430,9 @@ class Solver:
         improved, self._reported = self.bounds.upper < self._reported, self.bounds.upper
         stopped = False
         if self._callback is not None:
-            progress = Progress(self.history[-1], self.bounds.labels.copy(), improved)
+            labels = self.bounds.labels.view()  # nobody changes them, only for better ones
+            labels.flags.writeable = False
+            progress = Progress(self.history[-1], labels, improved)
             stopped = bool(self._callback(progress))
         if verdict := self.bounds.verdict:
             return verdict

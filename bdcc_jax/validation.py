@@ -28,7 +28,9 @@ def canonical_edges(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[In
         u, v, w = u[~loops], v[~loops], w[~loops]
     keys, inverse = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
     summed = np.bincount(inverse, w, len(keys)) if len(keys) else np.empty(0)
-    if not np.isfinite(np.abs(summed).sum()):
+    with np.errstate(over="ignore"):
+        total = np.abs(summed).sum()
+    if not np.isfinite(total):
         raise ValueError("the weights add up to more than a float64 can hold; scale them down")
     kept = summed != 0
     keys = keys[kept]

@@ -80,7 +80,7 @@ def test_malformed_objects():
 def test_optional_packages_are_not_imported():
     code = (
         "import sys; from bdcc_jax.convert import as_graph; as_graph([[0, 1], [1, 0]]);"
-        "optional = {'networkx', 'pandas', 'skimage', 'matplotlib'};"
+        "optional = {'networkx', 'pandas', 'skimage', 'matplotlib', 'sklearn'};"
         "sys.exit(' '.join(optional & set(sys.modules)) or 0)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

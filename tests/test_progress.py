@@ -1,10 +1,20 @@
 import io
+import json
+import os
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
+from numba.core import event
+from rich.console import Console
 
 import bdcc_jax
-from bdcc_jax.progress import COLUMNS, LINES_PER_HEADER, ProgressPrinter
+from bdcc_jax import live
+from bdcc_jax.clock import Clock
+from bdcc_jax.live import LiveTable
+from bdcc_jax.progress import COLUMNS, LINES_PER_HEADER, ProgressPrinter, view
 from bdcc_jax.result import Progress, Round
 
 
@@ -114,3 +124,125 @@ def test_solve_prints_to_standard_error(capsys):
     assert int(lines[-1][1:].split()[0]) == result.history[-1].number
     bdcc_jax.solve(W, options=options)
     assert capsys.readouterr().err == ""
+
+
+# The live table
+
+
+@pytest.fixture
+def stream():
+    return io.StringIO()
+
+
+@pytest.fixture
+def clock():
+    return Clock(None)
+
+
+@pytest.fixture
+def table(stream, clock):
+    """A table on a terminal of 100 columns."""
+    console = Console(file=stream, force_terminal=True, width=100, height=24, color_system=None)
+    table = LiveTable(clock, console, interval=10.0, lines=4)
+    table.start()
+    yield table
+    table.close()
+
+
+def wait_for(stream, text, after=0):
+    deadline = time.monotonic() + 30
+    while text not in stream.getvalue()[after:]:
+        assert time.monotonic() < deadline, f"{text!r} is not in {stream.getvalue()!r}"
+        time.sleep(0.02)
+
+
+def final(table, stream):
+    """Return the rows that are left on the screen."""
+    table.close()
+    frame = stream.getvalue().rpartition("round")[2]
+    return [line.split() for line in frame.splitlines() if " lp " in line]
+
+
+def test_live_table_shows_the_time_and_what_is_done_between_rounds(table, stream, clock):
+    wait_for(stream, "working")
+    with clock.measure("presolve"):
+        wait_for(stream, " s  reducing the instance")
+        before = stream.tell()
+        wait_for(stream, " s  reducing the instance", after=before)  # the clock goes on
+        with clock.measure("master"):
+            wait_for(stream, "solving the master problem")
+    with event.trigger_event("numba:compile"):
+        wait_for(stream, "compiling")
+
+
+def test_live_table_keeps_new_bests_and_shows_the_last_round(table, stream):
+    for number in range(1, 8):
+        table(progress(number, 0.001 * number, improved=number in (1, 4)))
+    rows = final(table, stream)
+    assert [row[:2] for row in rows] == [["*", "1"], ["*", "4"], ["7", "lp"]]
+    assert rows[-1] == ["7", "lp", "0.01", "-10", "-8", "25", "123", "7"]
+
+
+def test_live_table_has_room_for_the_last_rounds_only(table, stream):
+    for number in range(1, 9):
+        table(progress(number, 20.0 * number))
+    assert [row[0] for row in final(table, stream)] == ["5", "6", "7", "8"]
+
+
+def test_live_table_ends_with_an_error_of_the_callback(monkeypatch):
+    closed = []
+    monkeypatch.setattr(LiveTable, "close", lambda self: closed.append(self._running.close()))
+    with pytest.raises(ZeroDivisionError):
+        bdcc_jax.solve(
+            [[0, 2, -1.0], [2, 0, 1.5], [-1.0, 1.5, 0]],
+            progress="live",
+            callback=lambda _: 1 / 0,
+            options=bdcc_jax.Options(presolve=False),
+        )
+    assert len(closed) == 1
+
+
+def test_what_is_shown(monkeypatch, clock):
+    assert view(False, clock) is None
+    for terminal, kind in ((True, LiveTable), (False, ProgressPrinter)):
+        monkeypatch.setattr(live, "on_terminal", lambda terminal=terminal: terminal)
+        assert type(view(True, clock)) is kind
+        assert type(view("live", clock)) is LiveTable
+        assert type(view("plain", clock)) is ProgressPrinter
+    with pytest.raises(ValueError, match="progress must be True, False, 'live' or 'plain', not 2"):
+        bdcc_jax.solve([[0, 1], [1, 0]], progress=2)
+
+
+def test_without_rich(monkeypatch, clock):
+    monkeypatch.delitem(sys.modules, "bdcc_jax.live")
+    monkeypatch.setitem(sys.modules, "rich.live", None)
+    assert type(view(True, clock)) is ProgressPrinter
+    with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[progress\]"'):
+        bdcc_jax.solve([[0, 1], [1, 0]], progress="live")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_on_a_real_terminal(tmp_path):
+    """The table is drawn on standard error, and nothing but the answer goes to standard output."""
+    W = np.triu(np.random.default_rng(0).normal(size=(12, 12)), 1)
+    bdcc_jax.write(bdcc_jax.Graph.from_dense(W + W.T), tmp_path / "graph.npz")
+    terminal, child_end = os.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "bdcc_jax", "solve", tmp_path / "graph.npz", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=child_end,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "30"},
+    )
+    os.close(child_end)
+    drawn = b""
+    try:
+        while block := os.read(terminal, 65536):
+            drawn += block
+    except OSError:  # so Linux says that the other end is closed
+        pass
+    out, _ = child.communicate(timeout=60)
+    os.close(terminal)
+    assert child.returncode == 0, drawn
+    assert json.loads(out)["status"] == "optimal"
+    assert b"lower bound" in drawn
+    assert drawn.count(b"\x1b[?25l") == drawn.count(b"\x1b[?25h") == 1  # the cursor is back

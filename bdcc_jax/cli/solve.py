@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import devices
 from ..checkpoint import Checkpoint
-from ..convert import as_graph
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
+from ..io.labels import check_labels_target
 from ..options import Options
+from ..plots import require_matplotlib
+from ..report import html_report
 from ..result import Result, Status
 from ..solve import solve
 from .common import at_least_0, bad_input, exit_code
+from .instance import add_format, add_instance, read_instance
 from .signals import SIGNALS
 
 if TYPE_CHECKING:
@@ -30,10 +32,12 @@ def register(commands: Commands) -> None:
     command = commands.add_parser("solve", help="cluster the graph in a file")
     command.set_defaults(run=_run)
     add = command.add_argument
-    add("file", metavar="FILE", help="MULTICUT text or .npz, gzipped or not")
-    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, or text")
+    add_instance(command)
+    add_format(command)
+    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, .h5, or text")
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
     add("--certificate", metavar="FILE", help="write a proof of the bounds, for verify")
+    add("--report", metavar="FILE", help="a page about the run: bounds, timings, clusters (HTML)")
     add("--device", default="auto", help="auto, cpu, gpu or gpu:N (default: auto)")
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
     add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
@@ -55,7 +59,9 @@ def _run(arguments: argparse.Namespace) -> int:
         options = Options.paper(**changes) if arguments.paper else Options(**changes)
         devices.place(arguments.device, options.engine)
         _check_outputs(arguments)
-        graph = as_graph(arguments.file)
+        if arguments.report is not None:
+            require_matplotlib()
+        graph, _ = read_instance(arguments.file, arguments.format)
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
     result = solve(
@@ -67,7 +73,7 @@ def _run(arguments: argparse.Namespace) -> int:
         options=options,
         checkpoint=arguments.checkpoint,
         callback=SIGNALS.stop,
-        progress=not arguments.quiet and sys.stderr.isatty(),
+        progress=not arguments.quiet,
     )
     with SIGNALS.shielded():
         if result.status is Status.STOPPED:
@@ -84,17 +90,21 @@ def _show(result: Result, arguments: argparse.Namespace) -> None:
         print(result.summary())
     with bad_input():
         if arguments.output is not None:
-            write_labels(result.labels, arguments.output, force=arguments.force)
+            names = result.graph.names
+            write_labels(result.labels, arguments.output, names=names, force=arguments.force)
         if arguments.certificate is not None:
             certificate = json.dumps(result.certificate, allow_nan=False) + "\n"
             write_bytes(Path(arguments.certificate), certificate.encode(), force=arguments.force)
         if arguments.json not in (None, "-"):
             write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
+        if arguments.report is not None:
+            write_bytes(Path(arguments.report), _page(result, arguments), force=arguments.force)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     taken = {Path(arguments.file).resolve()}
-    for path in (arguments.output, arguments.json, arguments.certificate):
+    outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
+    for path in outputs:
         if path is None or path == "-":
             continue
         target = Path(path)
@@ -103,13 +113,22 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         taken.add(target.resolve())
         check_target(target, force=arguments.force)
     if arguments.checkpoint is not None and Path(arguments.checkpoint).resolve() in taken:
-        raise ValueError(
-            f"{arguments.checkpoint} is named twice; a checkpoint is a file of its own"
-        )
+        raise ValueError(f"{arguments.checkpoint} is named twice; a checkpoint is its own file")
+    if arguments.output is not None:
+        check_labels_target(Path(arguments.output), force=arguments.force)
 
 
 def _as_json(result: Result) -> str:
     return json.dumps(_finite(result.to_dict()), indent=2, allow_nan=False) + "\n"
+
+
+def _page(result: Result, arguments: argparse.Namespace) -> bytes:
+    settings = {
+        name.replace("_", " "): getattr(arguments, name)
+        for name in ("file", "device", "time_limit", "gap", "seed")
+    }
+    page = html_report(result, Path(arguments.file).name, settings)
+    return page.encode(errors="backslashreplace")  # the name of a file need not be Unicode
 
 
 def _finite(value: Any) -> Any:

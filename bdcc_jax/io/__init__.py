@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Protocol
 
 from ..graph import Graph
-from . import multicut, npz
 from .errors import FormatError
 from .files import check_target, read_bytes, write_bytes
+from .formats import EXPECTED, FORMATS, check_format, format_of_name, recognise
 from .labels import write_labels
 
-__all__ = ["FormatError", "read", "write", "write_labels"]
+__all__ = ["FORMATS", "FormatError", "load", "read", "write", "write_labels"]
+
+ALWAYS_NODES = 2**24
+"""Files may have this many nodes, however few edges they have."""
+
+NODES_PER_EDGE = 16
+"""With more nodes than that for an edge, ids are surely keys, not positions."""
 
 
-class Codec(Protocol):
-    """What the module of a format offers."""
-
-    def recognises(self, data: bytes, /) -> bool:
-        """Whether content is surely of this format."""
-
-    def decode(self, data: bytes, name: str, /) -> Graph:
-        """Read content; ``name`` is for error messages."""
-
-    def encode(self, graph: Graph, /) -> bytes:
-        """Write content."""
-
-
-CODECS: tuple[Codec, ...] = (npz, multicut)
-SUFFIXES: dict[str, Codec] = {".npz": npz, ".txt": multicut, ".multicut": multicut}
-
-
-def read(path: str | os.PathLike[str]) -> Graph:
-    r"""Read an instance; the format is recognised by content, gzip included.
+def read(path: str | os.PathLike[str], format: str | None = None) -> Graph:
+    r"""Read an instance; the format is recognised by content and suffix, gzip included.
 
     Parameters
     ----------
     path : path
-        MULTICUT text (see :mod:`bdcc_jax.io.multicut`) or ``.npz``.
+        MULTICUT text, plain triples, a signed edge list, PACE ``.gr``, OpenGM or andres HDF5, or
+        ``.npz``; each is described in its module of :mod:`bdcc_jax.io`.
+    format : str, optional
+        Its name, a key of :data:`bdcc_jax.io.FORMATS`, in place of recognising it.
 
     Raises
     ------
@@ -56,18 +47,35 @@ def read(path: str | os.PathLike[str]) -> Graph:
     ...     read(file)
     Graph(n=3, m=3, positive=2, negative=1)
     """
+    return load(path, format)[0]
+
+
+def load(path: str | os.PathLike[str], format: str | None = None) -> tuple[Graph, str]:
+    """Like :func:`read`, and say which format it was."""
+    if format is not None:
+        check_format(format)
     path = Path(path)
     data = read_bytes(path)
     if not data.strip():
-        raise FormatError(f"{path}: the file is empty; expected MULTICUT text or .npz")
-    for codec in CODECS:
-        if codec.recognises(data):
-            return codec.decode(data, str(path))
-    # Not what it should be: what the name promises makes for the better message.
-    return SUFFIXES.get(_suffix(path), multicut).decode(data, str(path))
+        raise FormatError(f"{path}: the file is empty; expected {EXPECTED}")
+    name = recognise(data, path) if format is None else format
+    try:
+        graph = FORMATS[name].decode(data, str(path))
+        _check_nodes(graph)
+    except FormatError:
+        raise
+    except ValueError as error:  # what Graph refuses
+        raise FormatError(f"{path}: {error}") from error
+    return graph, name
 
 
-def write(graph: Graph, path: str | os.PathLike[str], *, force: bool = False) -> None:
+def write(
+    graph: Graph,
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    format: str | None = None,
+) -> None:
     """Write an instance without any loss; the file is complete or absent, never partial.
 
     Parameters
@@ -75,10 +83,19 @@ def write(graph: Graph, path: str | os.PathLike[str], *, force: bool = False) ->
     graph : Graph
         The instance.
     path : path
-        Ends in ``.npz`` (everything), or ``.txt`` or ``.multicut`` (MULTICUT text, no node names);
-        a final ``.gz`` compresses.
+        The suffix says what is written: ``.npz`` (everything), ``.txt`` or ``.multicut`` (MULTICUT
+        text), ``.triples``, ``.edges``, ``.edgelist``, ``.csv`` or ``.tsv`` (a signed edge list),
+        ``.gr`` (PACE), ``.h5`` or ``.hdf5`` (andres); a final ``.gz`` compresses.
     force : bool
         Overwrite an existing file instead of raising FileExistsError.
+    format : str, optional
+        A key of :data:`bdcc_jax.io.FORMATS`, in place of what the suffix says.
+
+    Raises
+    ------
+    ValueError
+        The format cannot hold the graph (names, nodes without edges, weights): nothing is lost
+        silently.
 
     Examples
     --------
@@ -90,12 +107,18 @@ def write(graph: Graph, path: str | os.PathLike[str], *, force: bool = False) ->
     Graph(n=5, m=2, positive=1, negative=1)
     """
     path = Path(path)
-    if _suffix(path) not in SUFFIXES:
-        accepted = ", ".join(SUFFIXES)
-        raise ValueError(f"{path}: the name must end in one of {accepted} (and .gz if you like)")
+    name = format_of_name(path) if format is None else check_format(format)
+    _check_nodes(graph)
     check_target(path, force=force)
-    write_bytes(path, SUFFIXES[_suffix(path)].encode(graph), force=force)
+    write_bytes(path, FORMATS[name].encode(graph), force=force)
 
 
-def _suffix(path: Path) -> str:
-    return Path(path.name.removesuffix(".gz")).suffix
+def _check_nodes(graph: Graph) -> None:
+    """Refuse a node count that a few bytes can ask for, and that would take gigabytes to solve."""
+    most = max(ALWAYS_NODES, NODES_PER_EDGE * graph.m)
+    if graph.n > most:
+        raise ValueError(
+            f"{graph.n} nodes are too many for {graph.m} edges (at most {most}): ids are positions "
+            "from 0 on, and all ids in between are nodes too; renumber the nodes, or use an edge "
+            "list (format 'signed'), where ids are names"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import secrets
 import zlib
@@ -13,16 +14,36 @@ from .errors import FormatError
 
 GZIP_MAGIC = b"\x1f\x8b"
 
+ALWAYS_INFLATED = 2**26
+"""Content of up to this many bytes is decompressed, however small the file is."""
+
+MAX_RATIO = 100
+"""Larger content may have this many times the bytes of its file; text of numbers has 3 to 20."""
+
 
 def read_bytes(path: Path) -> bytes:
     """Return a file's content, decompressed if it starts like a gzip file."""
     data = path.read_bytes()
     if not data.startswith(GZIP_MAGIC):
         return data
+    limit, content = inflation_limit(len(data)), io.BytesIO()
     try:
-        return gzip.decompress(data)
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+            while chunk := stream.read(2**20):
+                content.write(chunk)
+                if content.tell() > limit:
+                    raise FormatError(
+                        f"{path}: {len(data)} bytes decompress to more than {limit}, which looks "
+                        "like a bomb; if it is none, decompress the file first"
+                    )
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(f"{path}: truncated or corrupt gzip file ({error})") from error
+    return content.getvalue()
+
+
+def inflation_limit(compressed: int) -> int:
+    """How many bytes the content of a compressed file of this size may have."""
+    return max(ALWAYS_INFLATED, MAX_RATIO * compressed)
 
 
 def check_target(path: Path, *, force: bool) -> None:
@@ -58,3 +79,8 @@ def write_bytes(path: Path, data: bytes, *, force: bool) -> None:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix that tells the format: the last one, ``.gz`` aside, in lower case."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix

@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import json
 import math
+import reprlib
+import sys
 import zipfile
-import zlib
 from collections.abc import Hashable
 from typing import Any
 
@@ -19,12 +20,11 @@ import numpy as np
 
 from ..graph import Graph
 from .errors import FormatError
+from .files import inflation_limit
 
 MAGIC = b"PK\x03\x04"
 FORMAT = "bdcc_jax.Graph 1"
-
-MAX_EXPANSION = 1032
-"""What DEFLATE can make of one byte at most; an archive that declares more lies."""
+KEYS = ("format", "n", "edges", "weights", "names")
 
 
 def recognises(data: bytes) -> bool:
@@ -34,22 +34,24 @@ def recognises(data: bytes) -> bool:
 
 def decode(data: bytes, name: str) -> Graph:
     """Read a graph from the content of a file; ``name`` is for error messages."""
+    # zipfile and numpy let all kinds of exceptions out where an archive is damaged.
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {entry.filename: entry for entry in archive.infolist()}
-            arrays = {
-                key: _array(archive, members[f"{key}.npy"], name)
-                for key in ("format", "n", "edges", "weights", "names")
-                if f"{key}.npy" in members
-            }
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            wanted = {key: members[f"{key}.npy"] for key in KEYS if f"{key}.npy" in members}
+            _check_sizes(wanted, len(data), name)
+            arrays = {key: _array(archive, member, name) for key, member in wanted.items()}
+    except FormatError:
+        raise
+    except Exception as error:
         raise FormatError(f"{name}: truncated or corrupt npz archive ({error})") from error
     for key in ("format", "n", "edges", "weights"):
         if key not in arrays:
-            raise FormatError(f"{name}: expected an array {key!r}; the archive has {[*members]}")
-    if str(arrays["format"]) != FORMAT:
-        raise FormatError(f"{name}: expected format {FORMAT!r}, not {str(arrays['format'])[:40]!r}")
+            found = reprlib.repr([*members])
+            raise FormatError(f"{name}: expected an array {key!r}; the archive has {found}")
     try:
+        if (found := _text(arrays["format"], "format")) != FORMAT:
+            raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
         return Graph(
             arrays["n"].item(),
             arrays["edges"],
@@ -75,11 +77,21 @@ def encode(graph: Graph) -> bytes:
     return buffer.getvalue()
 
 
+def _check_sizes(members: dict[str, zipfile.ZipInfo], size: int, name: str) -> None:
+    for key, member in members.items():
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise FormatError(f"{name}: array {key!r} is compressed as numpy never does")
+    declared, limit = sum(member.file_size for member in members.values()), inflation_limit(size)
+    if declared > limit:
+        raise FormatError(
+            f"{name}: the arrays declare {declared} bytes, but {size} bytes of archive may hold "
+            f"at most {limit}"
+        )
+
+
 def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:
     """Read one array, after its declared size was found to be what the archive really holds."""
     what = f"{name}: array {member.filename.removesuffix('.npy')!r}"
-    if member.file_size > MAX_EXPANSION * member.compress_size + 64:
-        raise FormatError(f"{what} declares {member.file_size} bytes, more than the archive holds")
     stream = io.BytesIO(archive.read(member))
     try:
         version = np.lib.format.read_magic(stream)
@@ -88,7 +100,7 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.n
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, _, dtype = read_header(stream)
-    except (ValueError, KeyError) as error:
+    except Exception as error:  # numpy parses the header as Python
         raise FormatError(f"{what} is not a numpy array ({error})") from error
     declared, held = math.prod(shape) * dtype.itemsize, member.file_size - stream.tell()
     if dtype.hasobject or declared != held:
@@ -98,14 +110,29 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.n
     return array
 
 
-def _names(text: np.ndarray) -> list[Hashable]:
+def _text(array: np.ndarray, key: str) -> str:
+    if array.dtype.kind != "U" or array.ndim:
+        raise ValueError(f"{key!r} must be one text, not {array.dtype} of shape {array.shape}")
+    # Python breaks on what is no character, and a damaged file has that.
+    points = np.frombuffer(array.tobytes(), np.dtype(np.uint32).newbyteorder(array.dtype.byteorder))
+    if points.max(initial=0) > sys.maxunicode:
+        raise ValueError(f"{key!r} is not Unicode")
+    return str(array)
+
+
+def _names(array: np.ndarray) -> list[Hashable]:
+    text = _text(array, "names")
     try:
-        names = json.loads(str(text))
-    except ValueError as error:
+        names = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"'names' must be a JSON list ({error})") from error
     if not isinstance(names, list):
         raise ValueError(f"'names' must be a JSON list, not {type(names).__name__}")
     return names
+
+
+def _refuse_constant(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _plain(node: int, name: Hashable) -> str | float | None:

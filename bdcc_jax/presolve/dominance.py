@@ -45,6 +45,10 @@ from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, find
 ALWAYS_COMPARED = 64
 """Neighbours of up to this degree are always compared; larger ones with larger nodes only."""
 
+COMPARED_EDGES, COMPARED_SHARE = 20_000_000, 100
+"""Neighbours are compared until so many edges have been looked at, or so many times all edges:
+far more than sparse graphs need, and about a second on complete ones."""
+
 HALVINGS = 10
 """How often the search for the best t halves the interval that holds it."""
 
@@ -52,6 +56,7 @@ HALVINGS = 10
 def dominate(graph: Multigraph) -> list[Log]:
     """Weaken and join, in place, until nothing more can be; return the steps in order."""
     logs = []
+    graph.limits[2] = max(COMPARED_EDGES, COMPARED_SHARE * len(graph.weight))
     size = 2 * len(graph.weight) + len(graph.parent)  # one visit always fits
     while graph.limits[1]:
         ends = np.empty((3, size), dtype=np.int64)
@@ -151,7 +156,9 @@ def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
             graph.weight[h >> 1] > 0.0
             and not graph.queued[y]  # else it is not tidy, and its own visit will compare the two
             and graph.degree[y] <= max(ALWAYS_COMPARED, graph.degree[x])
+            and graph.limits[2] > 0
         ):
+            graph.limits[2] -= graph.degree[y]
             rule = _rule_of_two(graph, x, y)
             if rule != NONE:
                 return y, rule

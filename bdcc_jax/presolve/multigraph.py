@@ -32,7 +32,7 @@ class Multigraph(NamedTuple):
     positive: FloatArray  # sum of the positive weights, likewise
     queue: IntArray  # a ring of nodes to visit
     queued: BoolArray
-    limits: IntArray  # where the queue begins, and how long it is
+    limits: IntArray  # where the queue begins, how long it is, and how many edges may be compared
     seen: IntArray  # scratch: the half-edge to each neighbour of the node that is being visited
     pairs: FloatArray  # scratch: weights from two nodes to their common neighbours
 
@@ -74,7 +74,7 @@ def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> M
         positive=np.zeros(n),
         queue=queue,
         queued=changed.copy(),
-        limits=np.array([0, len(visits)]),
+        limits=np.array([0, len(visits), 0]),
         seen=node[2],
         pairs=np.empty((2, n)),
     )

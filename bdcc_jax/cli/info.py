@@ -1,0 +1,104 @@
+"""``bdcc-jax info``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph import Graph
+from ..heuristics import greedy_additive
+from ..presolve import presolve
+from .common import bad_input
+from .instance import add_format, add_instance, read_instance, shown
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+
+def register(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser(
+        "info", help="size, weights, components, reductions and simple bounds of a file"
+    )
+    command.set_defaults(run=_run)
+    add_instance(command)
+    add_format(command)
+    command.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with bad_input():
+        graph, form = read_instance(arguments.file, arguments.format)
+    report = {"file": shown(arguments.file), "format": form, **describe(graph)}
+    print(json.dumps(report, indent=2, allow_nan=False) if arguments.json else _lines(report))
+    return 0
+
+
+def describe(graph: Graph) -> dict[str, Any]:
+    """What can be said about an instance without solving it.
+
+    Examples
+    --------
+    >>> about = describe(Graph(4, [(0, 1), (1, 2), (0, 2)], [3, 2, -1]))
+    >>> about["components"], about["lower_bound"], about["upper_bound"]
+    (2, -1.0, 0.0)
+    """
+    isolated = np.ones(graph.n, dtype=bool)
+    isolated[graph.edges] = False
+    everything = np.ones(graph.m, dtype=bool)
+    reduced = presolve(graph)
+    left = reduced.graph if reduced.graph.m else None  # a graph needs a node even if all is decided
+    return {
+        "nodes": graph.n,
+        "named": graph.names is not None,
+        "isolated": int(isolated.sum()),
+        "edges": graph.m,
+        "positive": int(graph.positive.sum()),
+        "negative": int(graph.negative.sum()),
+        "weights": _span(graph.weights),
+        "magnitudes": _span(np.abs(graph.weights)),
+        "whole_weights": bool((graph.weights == np.rint(graph.weights)).all()),
+        "components": int(graph.components(everything).max()) + 1,
+        "positive_components": int(graph.components(graph.positive).max()) + 1,
+        "presolve": asdict(reduced.removed),
+        "left": {
+            "nodes": left.n if left else 0,
+            "edges": left.m if left else 0,
+            "pieces": reduced.n_pieces if left else 0,
+        },
+        "lower_bound": graph.negative_sum,
+        "upper_bound": graph.objective(greedy_additive(graph)),
+    }
+
+
+def _span(values: np.ndarray) -> list[float] | None:
+    return [float(values.min()), float(values.max())] if values.size else None
+
+
+def _lines(report: dict[str, Any]) -> str:
+    removed, left = report["presolve"], report["left"]
+    rules = {rule: number for rule, number in removed.items() if rule not in ("nodes", "edges")}
+    applied = ", ".join(f"{rule} {number}" for rule, number in rules.items() if number)
+    rows = {
+        "file": f"{report['file']} ({report['format']})",
+        "nodes": f"{report['nodes']}, {report['isolated']} without edges"
+        + (", named" if report["named"] else ""),
+        "edges": f"{report['edges']}: {report['positive']} attract, {report['negative']} repel",
+        "weights": "none"
+        if report["weights"] is None
+        else "{:.6g} to {:.6g}".format(*report["weights"])
+        + ", magnitudes {:.3g} to {:.3g}".format(*report["magnitudes"])
+        + (", all whole" if report["whole_weights"] else ""),
+        "components": f"{report['components']}; {report['positive_components']} if only "
+        "attractive edges count",
+        "presolve": f"leaves {left['nodes']} nodes and {left['edges']} edges"
+        + (f" in {left['pieces']} piece(s)" if left["edges"] else ": all is decided"),
+        "by rule": applied or "none applies",
+        "lower bound": f"{report['lower_bound']:.10g} (sum of the negative weights)",
+        "upper bound": f"{report['upper_bound']:.10g} (greedy contraction)",
+    }
+    return "\n".join(f"{name:<13} {value}" for name, value in rows.items())

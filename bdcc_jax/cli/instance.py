@@ -1,0 +1,45 @@
+"""Instance files on the command line: how they are named, and read."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import TYPE_CHECKING
+
+from ..graph import Graph
+from ..io import FORMATS, load
+
+if TYPE_CHECKING:
+    from .common import Parser
+
+FORMS = "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not"
+
+
+def add_instance(command: Parser, name: str = "file") -> None:
+    """Add the argument for an instance file to read."""
+    command.add_argument(name, metavar=name.upper(), help=FORMS)
+
+
+def add_format(command: Parser, flag: str = "--format", what: str = "FILE") -> None:
+    """Add the flag for the format of a file."""
+    command.add_argument(
+        flag,
+        choices=FORMATS,
+        metavar="NAME",
+        help=f"the format of {what}, if it is not to be told by itself: {', '.join(FORMATS)}",
+    )
+
+
+def shown(path: str) -> str:
+    """A file name to print: what is no text in it becomes question marks."""
+    return path.encode("utf-8", "replace").decode()
+
+
+def read_instance(path: str, form: str | None) -> tuple[Graph, str]:
+    """Read an instance and the name of its format; warnings become lines on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        graph, form = load(path, form)
+    for warning in caught:
+        print(f"bdcc-jax: {path}: {warning.message}", file=sys.stderr)
+    return graph, form

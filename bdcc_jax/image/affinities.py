@@ -1,0 +1,123 @@
+"""Graphs of pixels or superpixels from affinity maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import FloatArray, IntArray
+from ..graph import Graph
+from .adjacency import Offset, Window, adjacency, renumbered
+from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
+
+LongRange = Literal["signed", "repulsive"]
+
+
+def graph_from_affinities(
+    affinities: ArrayLike,
+    offsets: Sequence[Sequence[int]],
+    *,
+    labels: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    bias: float = 0.5,
+    long_range: LongRange = "signed",
+    length_exponent: float = 0.5,
+) -> tuple[Graph, IntArray]:
+    """Build the graph of pixels, or of superpixels, that affinity maps describe.
+
+    The convention: ``affinities[c][x]`` is the probability that the pixels ``x`` and
+    ``x + offsets[c]`` belong TOGETHER (1: same object, 0: different objects). Offsets are in the
+    order of the array's axes, (y, x) or (z, y, x), and may be of any length and sign. Pairs
+    that leave the picture are ignored. If your maps have 1 for a boundary, pass ``1 - affinities``.
+
+    Parameters
+    ----------
+    affinities : array_like, shape (C, height, width) or (C, depth, height, width)
+        Floats between 0 and 1, or unsigned integers, which are scaled to 0 ... 1.
+    offsets : sequence of C sequences of int
+        One a channel, such as ``[(-1, 0), (0, -1), (-9, 0), (0, -9)]``.
+    labels : array_like of int, optional
+        Superpixels, which become the nodes instead of the pixels. The affinities of all pairs of
+        pixels between two superpixels are averaged.
+    mask : array_like of bool, optional
+        Pixels where it is False belong to no node.
+    bias : float in (0, 1)
+        As in :func:`bdcc_jax.weights_from_probabilities`, where ``p`` is one minus the affinity:
+        the larger, the more regions.
+    long_range : {'signed', 'repulsive'}
+        'signed': all offsets alike; a region may then consist of parts that only a long offset
+        joins. 'repulsive': nodes that no offset of length 1 joins can only repel each other, so
+        that regions hang together in space.
+    length_exponent : float
+        The log-odds are multiplied by this power of the number of pairs of pixels; see
+        :func:`graph_from_labels`.
+
+    Returns
+    -------
+    graph : Graph
+        The instance.
+    nodes : ndarray of int, of the shape of one channel
+        The node of every pixel, -1 where masked out, for :func:`label_image`.
+
+    Examples
+    --------
+    >>> affinities = [[[0.9, 0.9, 0.1, 0.9]]]  # one channel, one row of pixels
+    >>> graph, nodes = graph_from_affinities(affinities, [(0, -1)])
+    >>> graph.edges.tolist(), graph.weights.round(2).tolist()
+    ([[0, 1], [1, 2], [2, 3]], [2.2, -2.2, 2.2])
+    """
+    check_choice_of_weights(bias, None, length_exponent)
+    if long_range not in get_args(LongRange):
+        raise ValueError(f"long_range must be 'signed' or 'repulsive', not {long_range!r}")
+    together = finite_map(affinities, "affinities")
+    if together.ndim < 3 or together.size == 0:
+        raise ValueError(
+            "affinities must have shape (channels, height, width) or "
+            f"(channels, depth, height, width), not {together.shape}"
+        )
+    check_probabilities(together, "affinities")
+    steps = _checked_offsets(offsets, len(together), together.ndim - 1)
+    nodes = _nodes(together.shape[1:], labels, mask)
+
+    def cut_probability(channel: int, here: Window, _: Window) -> FloatArray:
+        apart: FloatArray = 1.0 - together[channel][here]
+        return apart
+
+    found = adjacency(nodes, steps, cut_probability)
+    weights = edge_weights(found.evidence, found.length, bias, None, length_exponent)
+    n = int(nodes.max()) + 1
+    if long_range == "repulsive":
+        units = [offset for offset in steps if sum(map(abs, offset)) == 1]
+        near = adjacency(nodes, units, cut_probability).edges if units else found.edges[:0]
+        joined = np.isin(found.edges @ [n, 1], near @ [n, 1])
+        weights = np.where(joined, weights, np.minimum(weights, 0.0))
+    return Graph(n, found.edges, weights), nodes
+
+
+def _nodes(shape: tuple[int, ...], labels: ArrayLike | None, mask: ArrayLike | None) -> IntArray:
+    for name, array in (("labels", labels), ("mask", mask)):
+        if array is not None and np.shape(array) != shape:
+            raise ValueError(f"{name} must have a channel's shape, {shape}, not {np.shape(array)}")
+    inside = np.ones(shape, bool) if mask is None else np.asarray(mask)
+    if inside.dtype != bool:
+        raise ValueError(f"mask must hold booleans, not {inside.dtype}")
+    if not inside.any():
+        raise ValueError("mask leaves no pixel")
+    pixels = np.arange(inside.size).reshape(shape)
+    named = pixels if labels is None else renumbered(labels)
+    return renumbered(np.where(inside, named, -1), ignore_label=-1)
+
+
+def _checked_offsets(offsets: Any, channels: int, dimensions: int) -> list[Offset]:
+    rows = [np.asarray(offset) for offset in offsets]
+    if len(rows) != channels:
+        raise ValueError(f"offsets must have one entry a channel ({channels}), not {len(rows)}")
+    for i, row in enumerate(rows):
+        if row.shape != (dimensions,) or row.dtype.kind not in "iu":
+            raise ValueError(f"offsets[{i}] must be {dimensions} integers, not {offsets[i]!r}")
+        if not row.any():
+            raise ValueError(f"offsets[{i}] is zero: it joins every pixel to itself")
+    return [tuple(row.tolist()) for row in rows]

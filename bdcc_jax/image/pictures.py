@@ -1,0 +1,111 @@
+"""Pictures to try things on, and pictures of segmentations."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays import FloatArray
+
+PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket")
+"""What :func:`example_picture` offers; all come inside scikit-image, without any download."""
+
+LINE_COLOUR = (1.0, 0.9, 0.0)
+
+
+def segmentation_picture(image: ArrayLike, segmentation: ArrayLike) -> NDArray[np.uint8]:
+    """Show a segmentation: its boundaries over the picture, and beside it the mean colours.
+
+    Parameters
+    ----------
+    image : array_like, shape (height, width), (height, width, 3) or (height, width, 4)
+        The picture, as for :func:`superpixel_graph`.
+    segmentation : array_like of int, shape (height, width)
+        The region of every pixel.
+
+    Returns
+    -------
+    ndarray of uint8, shape (height, 2 * width, 3)
+        Both views, left and right.
+
+    Examples
+    --------
+    >>> segmentation_picture(np.ones((8, 10)), np.zeros((8, 10), dtype=int)).shape
+    (8, 20, 3)
+    """
+    pixels, regions = checked_picture(image), np.asarray(segmentation)
+    if regions.shape != pixels.shape[:2]:
+        raise ValueError(f"segmentation must have shape {pixels.shape[:2]}, not {regions.shape}")
+    ski = skimage()
+    outlines = ski.segmentation.mark_boundaries(pixels, regions, color=LINE_COLOUR, mode="inner")
+    # Label 0 would be taken as background.
+    flat = ski.color.label2rgb(regions + 1, pixels, kind="avg")
+    both: FloatArray = np.hstack([outlines, flat])
+    return np.rint(255 * both).astype(np.uint8)
+
+
+def example_picture(name: str = "coffee") -> NDArray[np.uint8]:
+    """Return one of :data:`PICTURES`.
+
+    Examples
+    --------
+    >>> example_picture("coffee").shape
+    (400, 600, 3)
+    """
+    if name not in PICTURES:
+        raise ValueError(f"picture must be one of {', '.join(PICTURES)}, not {name!r}")
+    picture: NDArray[np.uint8] = getattr(skimage().data, name)()
+    return picture
+
+
+def png(picture: NDArray[np.uint8]) -> bytes:
+    r"""Return the content of a PNG file.
+
+    Examples
+    --------
+    >>> png(np.zeros((2, 3, 3), dtype=np.uint8))[:4]
+    b'\x89PNG'
+    """
+    skimage()  # for its message: both come with the same extra
+    from matplotlib.image import imsave
+
+    buffer = io.BytesIO()
+    imsave(buffer, picture, format="png")
+    return buffer.getvalue()
+
+
+def skimage() -> Any:
+    """Return scikit-image, or say how to install it."""
+    try:
+        import skimage as module
+    except ImportError as error:
+        raise ImportError('pictures need scikit-image: pip install "bdcc-jax[image]"') from error
+    return module
+
+
+def checked_picture(image: ArrayLike) -> FloatArray:
+    """Return the picture as RGB floats between 0 and 1; what is transparent lies on white."""
+    array = np.asarray(image)
+    if array.ndim == 2:
+        array = array[..., None]
+    if array.ndim != 3 or array.shape[2] not in (1, 3, 4) or array.size == 0:
+        raise ValueError(
+            "image must have shape (height, width), (height, width, 3) or (height, width, 4), "
+            f"not {np.shape(image)}"
+        )
+    if array.dtype.kind not in "buf":
+        raise ValueError(f"image must hold unsigned integers or floats, not {array.dtype}")
+    scale = np.iinfo(array.dtype).max if array.dtype.kind == "u" else 1
+    pixels: FloatArray = array.astype(np.float64) / scale
+    bad = ~((pixels >= 0) & (pixels <= 1))
+    if bad.any():
+        raise ValueError(f"image must hold values between 0 and 1: one is {pixels[bad][0]}")
+    if pixels.shape[2] == 1:
+        return np.repeat(pixels, 3, axis=2)
+    if pixels.shape[2] == 4:
+        opacity = pixels[..., 3:]
+        return opacity * pixels[..., :3] + (1 - opacity)
+    return pixels

@@ -1,0 +1,101 @@
+"""Which format a file is in: by what it starts with, then by its name, then by its first edge."""
+
+from __future__ import annotations
+
+import reprlib
+from pathlib import Path
+from typing import Protocol
+
+from ..graph import Graph
+from . import andres, multicut, npz, opengm, pace, signed, triples
+from .errors import FormatError
+from .files import suffix_of
+from .text import first_words
+
+
+class Codec(Protocol):
+    """What the module of a format offers."""
+
+    def recognises(self, data: bytes, /) -> bool:
+        """Whether content is of this format, if it is of none that is asked before."""
+
+    def decode(self, data: bytes, name: str, /) -> Graph:
+        """Read content; ``name`` is for error messages."""
+
+    def encode(self, graph: Graph, /) -> bytes:
+        """Write content; ValueError if the format cannot hold the graph."""
+
+
+FORMATS: dict[str, Codec] = {
+    "npz": npz,
+    "multicut": multicut,
+    "triples": triples,
+    "signed": signed,
+    "pace": pace,
+    "opengm": opengm,
+    "andres": andres,
+}
+
+SUFFIXES = {
+    ".npz": "npz",
+    ".txt": "multicut",
+    ".multicut": "multicut",
+    ".triples": "triples",
+    ".edges": "signed",
+    ".edgelist": "signed",
+    ".csv": "signed",
+    ".tsv": "signed",
+    ".gr": "pace",
+    ".h5": "andres",
+    ".hdf5": "andres",
+}
+"""What a file of this name is written as."""
+
+_UNMISTAKABLE = ("npz", "opengm", "andres", "multicut", "pace")
+_TELLING = {suffix: name for suffix, name in SUFFIXES.items() if suffix != ".txt"}
+
+
+def recognise(data: bytes, path: Path) -> str:
+    """Name the format of a file's content.
+
+    A file that starts like an archive, HDF5, MULTICUT text or ``.gr`` is that, whatever its name.
+    Other text is what the suffix says. Where that says nothing, text with SNAP's comment is a
+    signed edge list; else the first line that is no comment decides: two integers and a weight are
+    plain triples, two names and a weight a signed edge list.
+    """
+    for name in _UNMISTAKABLE:
+        if FORMATS[name].recognises(data):
+            return name
+    if suffix_of(path) in _TELLING:
+        return _TELLING[suffix_of(path)]
+    if b"\0" in data:
+        raise FormatError(f"{path}: binary content of no known format; expected {EXPECTED}")
+    if signed.is_snap(data):
+        return "signed"
+    for name in ("triples", "signed"):
+        if FORMATS[name].recognises(data):
+            return name
+    found = reprlib.repr(" ".join(first_words(data)))
+    raise FormatError(f"{path}: it starts with {found}; expected {EXPECTED}")
+
+
+def format_of_name(path: Path) -> str:
+    """Name the format that a file of this name is written in."""
+    try:
+        return SUFFIXES[suffix_of(path)]
+    except KeyError:
+        accepted = ", ".join(SUFFIXES)
+        raise ValueError(
+            f"{path}: the name must end in one of {accepted} (and .gz if you like), "
+            "or the format must be given"
+        ) from None
+
+
+def check_format(name: str) -> str:
+    """Refuse a name that no format has."""
+    if name not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, not {name!r}")
+    return name
+
+
+EXPECTED = "the line 'MULTICUT', edges 'i j weight' or 'u v sign', 'p cep n m' (PACE), HDF5 or .npz"

@@ -1,0 +1,60 @@
+"""From probabilities to weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .arrays import FloatArray
+
+CLIP = 0.001
+"""No edge is surer than a probability of 0.999, or a few of them would decide everything."""
+
+
+def weights_from_probabilities(
+    p: ArrayLike, bias: float = 0.5, *, clip: float = CLIP
+) -> FloatArray:
+    """Turn the probability that an edge is CUT into its weight, the log-odds of being kept.
+
+    The weight is ``log((1 - p) / p) + log((1 - bias) / bias)``. With ``bias=0.5`` an optimal
+    clustering is a most probable one, if the edges are independent witnesses.
+
+    Parameters
+    ----------
+    p : array_like of float, any shape
+        How probable it is that the two ends belong to different clusters: 0 attracts, 1 repels.
+        If you have the probability of belonging together, pass ``1 - p``.
+    bias : float in (0, 1)
+        How readily to cut: above 0.5 there are more and smaller clusters, below fewer and larger.
+        An edge attracts exactly if ``p < 1 - bias``.
+    clip : float in (0, 0.5)
+        Probabilities are moved into ``[clip, 1 - clip]`` first, because 0 and 1 have no finite
+        weight.
+
+    Returns
+    -------
+    ndarray of float, of the shape of p
+        Weights for :func:`bdcc_jax.solve`.
+
+    Examples
+    --------
+    >>> weights_from_probabilities([0.1, 0.5, 0.9]).round(3).tolist()
+    [2.197, 0.0, -2.197]
+    >>> weights_from_probabilities([0.5], bias=0.8).round(3).tolist()
+    [-1.386]
+    """
+    array = np.asarray(p)
+    if array.size and array.dtype.kind not in "biuf":
+        raise ValueError(f"p must hold real numbers, not {array.dtype}")
+    array = array.astype(np.float64)
+    bad = ~((array >= 0) & (array <= 1))
+    if bad.any():
+        at = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"p must lie between 0 and 1: p[{', '.join(map(str, at))}] is {array[at]}")
+    if not 0 < bias < 1:
+        raise ValueError(f"bias must lie strictly between 0 and 1, not {bias}")
+    if not 0 < clip < 0.5:
+        raise ValueError(f"clip must lie strictly between 0 and 0.5, not {clip}")
+    array = np.clip(array, clip, 1 - clip)
+    weights: FloatArray = np.log((1 - array) / array) + np.log((1 - bias) / bias)
+    return weights
