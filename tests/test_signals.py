@@ -68,7 +68,7 @@ def test_a_signal_at_a_random_moment(tmp_path, number, times):
         folder = tmp_path / str(attempt)
         folder.mkdir()
         outputs = ["-o", "labels.txt", "--json", "summary.json"]
-        child = start(folder, "solve", "../hard.npz", *outputs)
+        child = start(folder, "solve", "../hard.npz", "--quiet", *outputs)
         try:
             time.sleep(rng.uniform(0.5, 6))
             child.send_signal(number)
