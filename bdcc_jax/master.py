@@ -206,7 +206,7 @@ class Master:
             if x is not None or self._stopped(status, clock):
                 break
             name = self._highs.modelStatusToString(status)
-            logger.info("HiGHS ends with %r: once more from scratch, with %s", name, settings)
+            logger.info("HiGHS ends with %r: once more from scratch", name)
             status = self._try_again(clock, settings)
             x = self._solution(status)
         if self._stopped(status, clock):
