@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Event
 from typing import Any
 
 import highspy
@@ -38,3 +39,12 @@ def run(highs: highspy.Highs) -> Any:
 def release_scheduler() -> None:
     """Leave no scheduler behind that another user of HiGHS in this thread would stumble over."""
     highspy.Highs.resetGlobalScheduler(True)
+
+
+def run_until(highs: highspy.Highs, done: Event) -> None:
+    """Run in a thread of its own, and say when it is done."""
+    try:
+        run(highs)
+        release_scheduler()
+    finally:
+        done.set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from threading import Thread
+from threading import Event, Thread
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
-from .highs import OPTIMAL, most_nodes, run
+from .highs import OPTIMAL, most_nodes, run, run_until
 from .lagrangian import Lagrangian
 from .rows import Rows
 
@@ -298,16 +298,18 @@ class Master:
             status = run(highs)
             self._quick = perf_counter() - start < QUICK
             return status
-        # highspy's own startSolve has one lock for all models of a process.
-        thread = Thread(target=run, args=(highs,), daemon=True)
+        # highspy's own startSolve has one lock for all models of a process, and Python's own join
+        # takes a thread for finished that Ctrl-C has interrupted the waiting for.
+        done = Event()
+        thread = Thread(target=run_until, args=(highs, done), daemon=True)
         try:
             thread.start()
-            while thread.is_alive():
-                thread.join(0.1)
+            while not done.wait(0.1):
+                pass
         except KeyboardInterrupt:
             highs.cancelSolve()
             if thread.ident is not None:
-                thread.join()
+                done.wait()
             self.proven_bound = self._lower_bound()
             raise
         return highs.getModelStatus()
