@@ -85,9 +85,9 @@ def test_a_failed_ilp_proves_nothing(monkeypatch):
     master = Master(WEIGHTS)
     master.add(CYCLE)
     master.enforce_integrality()
-    run = master._run
+    run = master._run_once
     status = highspy.HighsModelStatus.kSolveError
-    monkeypatch.setattr(master, "_run", lambda clock: run(clock) and status)
+    monkeypatch.setattr(master, "_run_once", lambda clock: run(clock) and status)
     with pytest.raises(MasterFailed):
         master.solve(unlimited(), np.zeros(3))
     assert master.proven_bound == -np.inf
