@@ -9,11 +9,11 @@ from .io import FormatError, read, write
 from .options import Options, PDLPOptions
 from .result import Progress, Result, Round, Status
 from .solve import solve
+from .verify import Rejected, Verdict, verify
 from .weights import weights_from_probabilities
 
 if TYPE_CHECKING:
     from .estimator import CorrelationClustering as CorrelationClustering
-from .verify import Rejected, Verdict, verify
 
 __all__ = [
     "FormatError",

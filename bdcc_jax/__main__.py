@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli import main
+from bdcc_jax_cli import main
 
 sys.exit(main())

@@ -15,6 +15,7 @@ from .bounds import Bounds
 from .certificate import Claim, Division, Enumeration, Proof, Relaxation
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
+from .devices import Host
 from .enumeration import MOST_NODES
 from .graph import Graph
 from .heuristics import lp_guided
@@ -59,7 +60,7 @@ class Benders:
         For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device
+    device : jax.Device or Host
         Where batched work runs.
     observe : callable
         Called after every round.
@@ -76,7 +77,7 @@ class Benders:
         gap: float,
         seed: int,
         clock: Clock,
-        device: jax.Device,
+        device: jax.Device | Host,
         observe: Observer,
         rows: Rows,
     ) -> None:
@@ -89,6 +90,7 @@ class Benders:
             allowance = max(options.absolute_gap, bounds.tolerance / 2)
             self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
             self._master.add(rows)
+        self.lp: tuple[Rows, FloatArray] = rows, np.zeros(len(rows))
         self._rounds = 0
         self._tightened = -inf  # the lower bound when the last odd wheels were added
         rng = np.random.default_rng(seed)
@@ -96,12 +98,21 @@ class Benders:
 
     def relax(self) -> Status | None:
         """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
+        try:
+            return self._relax()
+        except MasterFailed:
+            # A bound that needs no LP.
+            packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
+            self._bounds.raise_lower(*packing.packed_bound(self._clock))
+            raise
+
+    def _relax(self) -> Status | None:
         if isinstance(self._engine, PackingEngine):
-            block = blocks.blocks(self._graph)
+            block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
             if block is not None:
                 if status := self._relax_blocks(block):
                     return status
-            elif self._graph.m >= HARD_LP:
+            elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
                 self._bounds.raise_lower(*self._engine.packed_bound(self._clock))
         return self._loop()
 
@@ -179,6 +190,8 @@ class Benders:
                 raise
             if not self._learn():
                 raise MasterFailed("a bound that a clustering contradicts, twice")
+            if not master.integral:
+                self.lp = master.rows, master.multipliers
             return x
 
     def _learn(self) -> bool:

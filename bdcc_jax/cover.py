@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import highspy
 import numpy as np
@@ -11,7 +12,11 @@ from .arrays import BoolArray, IntArray
 from .compiled import compiled
 from .graph import Graph
 from .heap import drop_top, push
+from .highs import most_nodes, run
 from .options import CoverMethod
+
+EXACT_WORK = 2e8
+"""The search for an exact cover ends after so much work (see :mod:`.clock`), about ten seconds'."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +44,7 @@ class Cover:
         return len(self.roots)
 
 
-def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = 10.0) -> Cover:
+def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = inf) -> Cover:
     """Choose the roots and assign every negative edge to one of its ends among them.
 
     Parameters
@@ -49,7 +54,7 @@ def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = 10.0) ->
     method : {'greedy', 'exact'}
         'exact' solves the minimum vertex cover ILP with HiGHS, starting from the greedy one.
     time_limit : float
-        Seconds for 'exact'; the best cover found by then is used.
+        Seconds for 'exact', which also ends after EXACT_WORK; the best cover by then is used.
 
     Examples
     --------
@@ -109,6 +114,7 @@ def _minimum(graph: Graph, start: BoolArray, time_limit: float) -> BoolArray:
     highs.silent()
     highs.setOptionValue("threads", 1)
     highs.setOptionValue("time_limit", float(time_limit))
+    highs.setOptionValue("mip_max_nodes", most_nodes(EXACT_WORK, n + k))
     highs.addVars(n, np.zeros(n), np.ones(n))
     columns = np.arange(n, dtype=np.int32)
     highs.changeColsCost(n, columns, np.ones(n))
@@ -117,7 +123,7 @@ def _minimum(graph: Graph, start: BoolArray, time_limit: float) -> BoolArray:
     upper = np.full(k, highspy.kHighsInf)
     highs.addRows(k, np.ones(k), upper, 2 * k, starts, edges.ravel(), np.ones(2 * k))
     highs.setSolution(n, columns, start.astype(np.float64))
-    highs.run()
+    run(highs)
     found = np.array(highs.getSolution().col_value) > 0.5
     covers = len(found) == n and bool((found[edges[:, 0]] | found[edges[:, 1]]).all())
     return found if covers and found.sum() < start.sum() else start

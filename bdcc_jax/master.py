@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from threading import Event, Thread
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
+from .highs import OPTIMAL, most_nodes, run, run_until
 from .lagrangian import Lagrangian
 from .rows import Rows
 
@@ -23,8 +25,20 @@ _AS_STATUS = {
     for status in (_BASIS.kLower, _BASIS.kBasic, _BASIS.kUpper, _BASIS.kZero, _BASIS.kNonbasic)
 }
 AT_LOWER, AT_UPPER = int(_BASIS.kLower), int(_BASIS.kUpper)
-_OUT_OF_TIME = (_STATUS.kTimeLimit, _STATUS.kInterrupt)
+PRIMAL_SIMPLEX = 4
 
+REMEDIES: dict[str, tuple[dict[str, Any], ...]] = {
+    "lp": (
+        {},
+        {"simplex_strategy": PRIMAL_SIMPLEX, "presolve": "on"},
+        {"solver": "ipm", "presolve": "on"},
+    ),
+    "ilp": ({}, {"presolve": "off"}, {"presolve": "on"}),
+}
+"""What is tried where HiGHS ends with anything but an optimum, one after another."""
+
+IPM_WORK = 20
+"""An iteration of the interior point method on one nonzero, in units of work."""
 
 SMALL, QUICK = 20_000, 0.05
 """LPs with fewer rows and columns run without a thread, which takes longer to start than most of
@@ -49,7 +63,7 @@ returns has paid for it, and the loop ends."""
 
 
 class MasterFailed(RuntimeError):
-    """HiGHS gave up on the master, twice."""
+    """HiGHS gave up on the master, whatever the settings."""
 
 
 class Master:
@@ -74,7 +88,6 @@ class Master:
         self._kept_at = -np.inf  # the bound when rows were last dropped
         self._new_rows = 0
         self._prefers_interior = False
-        self._patient = False
         self._quick = True
         self._integral = False
         self._highs = highs = highspy.Highs()
@@ -104,6 +117,10 @@ class Master:
         return len(self._rows)
 
     @property
+    def _size(self) -> int:
+        return self.n_rows + len(self._columns)
+
+    @property
     def integral(self) -> bool:
         """Whether integrality is enforced."""
         return self._integral
@@ -116,7 +133,7 @@ class Master:
         self._rows = Rows.concatenate([self._rows, rows])
         self._age = np.concatenate([self._age, np.zeros(k, dtype=np.int64)])
         self._new_rows += k
-        self._highs.addRows(
+        status = self._highs.addRows(
             k,
             np.full(k, -highspy.kHighsInf),
             rows.upper,
@@ -125,6 +142,8 @@ class Master:
             rows.indices,
             rows.values,
         )
+        if status == highspy.HighsStatus.kError:
+            raise MasterFailed("HiGHS did not take the rows")
 
     def drop_slack_rows(self, x: FloatArray) -> None:
         """Forget rows that have not mattered for a while, x being the solution of the LP."""
@@ -182,23 +201,50 @@ class Master:
         if self._integral:
             self._highs.setSolution(len(incumbent), self._columns, incumbent)
         status = self._run(clock)
-        if status != _STATUS.kOptimal and status not in _OUT_OF_TIME:
-            # Once more from scratch, and as patiently as it takes.
+        x = self._solution(status)
+        for settings in REMEDIES["ilp" if self._integral else "lp"]:
+            if x is not None or self._stopped(status, clock):
+                break
             name = self._highs.modelStatusToString(status)
             logger.info("HiGHS ends with %r: once more from scratch", name)
-            self._highs.clearSolver()
-            self._patient = True
-            status = self._run(clock)
-            self._patient = False
-        if status == _STATUS.kOptimal or status in _OUT_OF_TIME:
+            status = self._try_again(clock, settings)
+            x = self._solution(status)
+        if self._stopped(status, clock):
             self.proven_bound = self._lower_bound()
-        if status in _OUT_OF_TIME:
             raise TimeLimitReached
-        if status != _STATUS.kOptimal:
+        if x is None:
             raise MasterFailed(self._highs.modelStatusToString(status))
-        x: FloatArray = np.clip(self._highs.getSolution().col_value, 0.0, 1.0)
+        self.proven_bound = self._lower_bound()
         # Integral up to HiGHS' tolerance: exactly integral, so that detection is exact too.
         return np.round(x) if self._integral else x
+
+    def _stopped(self, status: Any, clock: Clock) -> bool:
+        """Whether it was our limits that ended the run."""
+        if status == _STATUS.kTimeLimit:
+            return clock.remaining < np.inf
+        return status == _STATUS.kSolutionLimit and clock.work_remaining < np.inf
+
+    def _solution(self, status: Any) -> FloatArray | None:
+        """What HiGHS has found, if it says so and has it to show."""
+        if status != OPTIMAL:
+            return None
+        x: FloatArray = np.array(self._highs.getSolution().col_value)
+        if len(x) != len(self._columns) or not np.isfinite(x).all():
+            return None
+        return x.clip(0.0, 1.0)
+
+    def _try_again(self, clock: Clock, settings: dict[str, Any]) -> Any:
+        """From scratch, as patiently as it takes, and with other settings."""
+        highs = self._highs
+        highs.clearSolver()
+        settings = {"simplex_iteration_limit": highspy.kHighsIInf, **settings}
+        before = {option: highs.getOptionValue(option)[1] for option in settings}
+        for option, value in settings.items():
+            highs.setOptionValue(option, value)
+        status = self._run_once(clock)
+        for option, value in before.items():
+            highs.setOptionValue(option, value)
+        return status
 
     proven_bound: float = -np.inf
     """Lower bound that the last call of ``solve`` proved, finished or not."""
@@ -214,8 +260,8 @@ class Master:
         many_new = self._new_rows > MANY_NEW_ROWS * self.n_rows
         self._new_rows = 0
         if not (self._prefers_interior and many_new):
-            limit = highspy.kHighsIInf if self._patient else self.n_rows + 1000
-            highs.setOptionValue("simplex_iteration_limit", limit)
+            limit = min(self.n_rows + 1000, 1 + clock.work_remaining // self._size)
+            highs.setOptionValue("simplex_iteration_limit", int(limit))
             status = self._run_once(clock)
             if status != _STATUS.kIterationLimit:
                 return status
@@ -230,24 +276,40 @@ class Master:
 
     def _run_once(self, clock: Clock) -> Any:
         """Run HiGHS in a thread, so that Ctrl-C gets through; a small LP is done before that."""
-        highs = self._highs
         clock.check()  # nothing has run yet: what HiGHS reports is of the last problem
+        if self._integral and clock.work_remaining < np.inf:
+            nodes = most_nodes(clock.work_remaining, self._size)
+            self._highs.setOptionValue("mip_max_nodes", nodes)
+        status = self._run_within(clock)
+        info = self._highs.getInfo()
+        clock.work += max(0, info.simplex_iteration_count) * self._size
+        entries = len(self._rows.indices) + self._size
+        clock.work += max(0, info.ipm_iteration_count) * IPM_WORK * entries
+        return status
+
+    def _run_within(self, clock: Clock) -> Any:
+        """Until the deadline."""
+        highs = self._highs
         # HiGHS counts the time of an LP from its first run on, that of an ILP anew.
         spent = 0.0 if self._integral else highs.getRunTime()
         highs.setOptionValue("time_limit", clock.remaining + spent)
-        if not self._integral and self._quick and self.n_rows + len(self._columns) < SMALL:
+        if not self._integral and self._quick and self._size < SMALL:
             start = perf_counter()
-            highs.run()
+            status = run(highs)
             self._quick = perf_counter() - start < QUICK
-            return highs.getModelStatus()
-        highs.startSolve()
+            return status
+        # highspy's own startSolve has one lock for all models of a process, and Python's own join
+        # takes a thread for finished that Ctrl-C has interrupted the waiting for.
+        done = Event()
+        thread = Thread(target=run_until, args=(highs, done), daemon=True)
         try:
-            while not highs.wait(0.1)[0]:
+            thread.start()
+            while not done.wait(0.1):
                 pass
         except KeyboardInterrupt:
             highs.cancelSolve()
-            while not highs.wait(0.1)[0]:
-                pass
+            if thread.ident is not None:
+                done.wait()
             self.proven_bound = self._lower_bound()
             raise
         return highs.getModelStatus()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from math import inf
 from typing import Any, Literal, get_args
 
 Engine = Literal["auto", "packing", "device_packing", "reference", "pdlp"]
@@ -78,7 +79,8 @@ class Options:
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float
-        Seconds for the exact cover; the best cover found by then is used.
+        Seconds for the exact cover; the best cover found by then is used. Without a limit the
+        search ends after an amount of work that is the same in every run, about ten seconds'.
     rounding : tuple of {'local', 'parallel', 'serial'}
         Where upper bounds come from besides the threshold of Sec. 4.1: greedy contraction guided
         by the LP with Kernighan-Lin and fusion (in rounds 16, 32, 64, ... and the last), the
@@ -114,7 +116,7 @@ class Options:
     direction: Direction = "random"
     ball_size: int | None = 64
     cover: CoverMethod = "greedy"
-    cover_time_limit: float = 10.0
+    cover_time_limit: float = inf
     rounding: tuple[Rounding, ...] = ("local",)
     odd_wheels: bool = True
     presolve: bool = True

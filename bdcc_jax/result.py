@@ -47,7 +47,7 @@ _EXPLANATIONS = {
     Status.GAP: "the bounds are as close as asked for; ask for a smaller gap to go on",
     Status.TIME_LIMIT: "the time limit was reached; raise time_limit to go on",
     Status.MAX_ROUNDS: "the round limit was reached; raise Options.max_rounds to go on",
-    Status.INTERRUPTED: "interrupted from the keyboard; the best clustering so far is returned",
+    Status.INTERRUPTED: "interrupted (Ctrl-C or SIGTERM); the best clustering so far is returned",
     Status.STOPPED: "the callback asked to stop; the best clustering so far is returned",
     Status.NUMERICAL: (
         "the weights are too far apart for the LP solver's tolerances; both bounds hold, "

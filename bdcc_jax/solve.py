@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
+from os import PathLike
 from typing import Any
 
 import jax
 
 from . import devices
+from .checkpoint import Checkpoint
 from .clock import Clock
 from .convert import as_graph
+from .highs import release_scheduler
+from .interrupts import interruptible
 from .options import Options, check_amount
 from .progress import Wish, view
-from .result import Progress, Result
+from .result import Progress, Result, Status
 from .solver import Callback, Solver
 
 logger = logging.getLogger(__name__)
@@ -28,6 +32,7 @@ def solve(
     options: Options | None = None,
     callback: Callback | None = None,
     progress: Wish = False,
+    checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
@@ -51,6 +56,9 @@ def solve(
     progress : bool, 'live' or 'plain'
         Show a table of the rounds on the standard error stream: 'plain' prints lines, 'live' (needs
         rich) keeps a table up to date; True is 'live' on a terminal if rich is there, else 'plain'.
+    checkpoint : path, optional
+        A file that the solve is written to every few seconds and at its end, and that it goes on
+        from if the file is there. One of another instance, version, seed or options is refused.
 
     Returns
     -------
@@ -67,14 +75,12 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
-    where = devices.resolve(device)
     options = Options() if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
-    if options.engine in ("packing", "reference"):
-        where = devices.resolve("cpu") if device == "auto" else where
-        if where.platform != "cpu":
-            raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
+    where = devices.place(device, options.engine)
+    if options.engine in ("packing", "reference") and where.platform != "cpu":
+        raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
     if time_limit is not None:
         check_amount("time_limit", time_limit)
     check_amount("gap", gap)
@@ -82,6 +88,7 @@ def solve(
         raise ValueError(f"seed must be an integer >= 0, not {seed!r}")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable, not {callback!r}")
+    saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
 
     clock = Clock(time_limit)
     shown = view(progress, clock)
@@ -90,6 +97,8 @@ def solve(
         logger.debug("%s", state.round)
         if shown is not None:
             shown(state)
+        if saved is not None:
+            saved.write_if_due(run.bounds, run.history)
         return bool(callback(state)) if callback is not None else False
 
     logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, where)
@@ -97,12 +106,32 @@ def solve(
         shown.start()
     try:
         run = Solver(
-            graph, options, gap=gap, seed=seed, clock=clock, device=where, callback=observe
+            graph,
+            options,
+            gap=gap,
+            seed=seed,
+            clock=clock,
+            device=where,
+            callback=observe,
+            checkpoint=saved,
         )
-        status = run.run()
+        if saved is not None:
+            run.resume(saved)
+        try:
+            with interruptible():
+                status = run.run()
+        except KeyboardInterrupt:  # when it was just about to return
+            status = Status.INTERRUPTED
     finally:
+        release_scheduler()
         if shown is not None:
             shown.close()
+    if saved is not None:
+        try:
+            saved.restore_bound(run.bounds)
+            saved.write(run.bounds, run.history, run.removed, run.bounds.proof)
+        except KeyboardInterrupt:  # the last file that was complete is still there
+            status = run.bounds.verdict or Status.INTERRUPTED
     logger.info(
         "end after %.2f s: %s, %.10g to %.10g",
         clock.elapsed,
@@ -113,7 +142,7 @@ def solve(
     return Result(
         graph=graph,
         labels=run.bounds.labels,
-        objective=run.bounds.upper,
+        objective=graph.objective(run.bounds.labels),
         lower_bound=run.bounds.lower,
         status=status,
         tolerance=run.bounds.tolerance,

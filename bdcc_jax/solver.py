@@ -19,11 +19,15 @@ from . import fixing
 from .arrays import IntArray
 from .benders import Benders
 from .bounds import Bounds
-from .certificate import Decision, Division, Enumeration, Proof, Reduction
+from .certificate import Decision, Division, Enumeration, Proof, Reduction, Relaxation
+from .checkpoint import Checkpoint, SavedLP
 from .clock import Clock, TimeLimitReached
+from .devices import Host
 from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
+from .interrupts import is_interrupt
+from .lagrangian import Lagrangian
 from .master import MasterFailed
 from .options import Options
 from .parts import Parts, ends, open_region, pieces, spots
@@ -43,9 +47,9 @@ FUSED_EDGES = 1_500_000
 SMALLER = 0.8
 """A reduction that leaves more than this share of the edges is not worth a new start."""
 
-GUESS_SIZE, GUESS_SECONDS = 0.5, 1.0
-"""Fix-and-solve is tried where it leaves at most this share of the edges; it may take as long as
-the solve so far, and at least so many seconds."""
+GUESS_SIZE, GUESS_WORK = 0.5, 2e7
+"""Fix-and-solve is tried where it leaves at most this share of the edges; it may do as much work as
+the solve so far, and at least so much: about a second's."""
 
 SPOT_SIZE = 0.5
 """Spots with more than this share of the edges are not worth solving by themselves."""
@@ -81,12 +85,14 @@ class Solver:
         For everything random.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device
+    device : jax.Device or Host
         Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
     rows : Rows
         Rows to start from, valid for every clustering; only for instances without presolve.
+    checkpoint : Checkpoint, optional
+        Where to start from; told what to write.
     level : int
         At which the phases are logged.
     """
@@ -99,9 +105,10 @@ class Solver:
         gap: float = 0.0,
         seed: int,
         clock: Clock,
-        device: jax.Device,
+        device: jax.Device | Host,
         callback: Callback | None = None,
         rows: Rows | None = None,
+        checkpoint: Checkpoint | None = None,
         level: int = logging.INFO,
     ) -> None:
         self._rows, self._level = rows or Rows.empty(), level
@@ -112,18 +119,25 @@ class Solver:
         self.removed: Removed | None = None
         self._reported = inf
         self._ended: Status | None = None
+        self._seconds_before = 0.0
+        self._checkpoint = checkpoint
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Start from what an earlier run has found."""
+        checkpoint.restore(self.bounds)
+        self.history, self.removed = checkpoint.history, checkpoint.removed
+        self._seconds_before = self.history[-1].seconds if self.history else 0.0
 
     def run(self) -> Status:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
         if verdict := self.bounds.verdict:
             return verdict
+        if self._out_of_rounds:
+            return Status.MAX_ROUNDS
         try:
             return self._presolve() if self._options.presolve else self._solve()
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-        except SystemError as error:
-            # So a compiled function ends that was running when Ctrl-C was pressed.
-            if not _caused_by_ctrl_c(error):
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
                 raise
             return Status.INTERRUPTED
         except Ended as end:
@@ -142,7 +156,11 @@ class Solver:
         if rest.graph.m == self._graph.m:
             return self._solve()
         status, _ = self._solve_instead(
-            rest.graph, rest.constant, rest.lift, lambda proof: Reduction(rest, proof)
+            rest.graph,
+            rest.constant,
+            rest.lift,
+            lambda proof: Reduction(rest, proof),
+            checkpoint=self._checkpoint,
         )
         return status
 
@@ -155,6 +173,14 @@ class Solver:
                 )
                 self.bounds.offer(labels)
             self._log("local search finds a clustering of cost %.10g", self.bounds.upper)
+        saved = self._checkpoint and self._checkpoint.lp(self._graph)
+        if saved:
+            self._rows = saved.rows
+            self.bounds.offer(saved.labels)
+            proof = Relaxation(self._graph, saved.rows, saved.multipliers)
+            self.bounds.raise_lower(
+                Lagrangian.of(self._graph.weights, saved.rows, saved.multipliers).bound, proof
+            )
         benders = Benders(
             self._graph,
             self._options,
@@ -166,6 +192,8 @@ class Solver:
             observe=self._observe,
             rows=self._rows,
         )
+        if self._checkpoint:
+            self._checkpoint.watch(lambda: SavedLP(self._graph, self.bounds.labels, *benders.lp))
         if status := benders.relax():
             return status
         if self._options.integer == "pieces" and (status := self._divide(benders)):
@@ -268,6 +296,7 @@ class Solver:
         *,
         callback: Callback,
         rows: Rows | None = None,
+        checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
     ) -> Solver:
         return Solver(
@@ -278,6 +307,7 @@ class Solver:
             device=self._device,
             callback=callback,
             rows=rows,
+            checkpoint=checkpoint,
             level=level,
         )
 
@@ -297,14 +327,15 @@ class Solver:
 
         self._log("fixing all but %d of %d edges", left.graph.m, self._graph.m)
         with self._clock.measure("rounding"):
-            seconds = max(GUESS_SECONDS, self._clock.elapsed)
+            clock = Clock(self._clock.remaining, max(GUESS_WORK, self._clock.work))
             solver = self._solver(
                 left.graph,
                 replace(self._options, presolve=True, heuristics=False),
-                Clock(min(seconds, self._clock.remaining)),
+                clock,
                 callback=relay,
             )
             status = solver.run()
+            self._clock.work += clock.work
             self.bounds.offer(left.lift(solver.bounds.labels))
             self._end_with(status)
 
@@ -318,6 +349,7 @@ class Solver:
         ceiling: float = inf,
         rows: Rows | None = None,
         piece: bool = False,
+        checkpoint: Checkpoint | None = None,
     ) -> tuple[Status, float]:
         """Solve a smaller instance in place of this one; also returns its lower bound.
 
@@ -357,7 +389,9 @@ class Solver:
             absolute_gap=0.0 if piece else allowance,
         )
         level = logging.DEBUG if piece else self._level
-        solver = self._solver(graph, options, callback=relay, rows=rows, level=level)
+        solver = self._solver(
+            graph, options, callback=relay, rows=rows, checkpoint=checkpoint, level=level
+        )
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower, solver.bounds.proof)
         if not piece:
@@ -388,6 +422,7 @@ class Solver:
             replace(
                 record,
                 number=len(self.history) + 1,
+                seconds=self._seconds_before + record.seconds,
                 lower_bound=self.bounds.lower,
                 upper_bound=self.bounds.upper,
             )
@@ -403,12 +438,9 @@ class Solver:
             return verdict
         if stopped:
             return Status.STOPPED
-        if len(self.history) == self._options.max_rounds:
-            return Status.MAX_ROUNDS
-        return None
+        return Status.MAX_ROUNDS if self._out_of_rounds else None
 
-
-def _caused_by_ctrl_c(error: BaseException | None) -> bool:
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
+    @property
+    def _out_of_rounds(self) -> bool:
+        most = self._options.max_rounds
+        return most is not None and len(self.history) >= most

@@ -85,22 +85,12 @@ def test_a_failed_ilp_proves_nothing(monkeypatch):
     master = Master(WEIGHTS)
     master.add(CYCLE)
     master.enforce_integrality()
-    run = master._run
+    run = master._run_once
     status = highspy.HighsModelStatus.kSolveError
-    monkeypatch.setattr(master, "_run", lambda clock: run(clock) and status)
+    monkeypatch.setattr(master, "_run_once", lambda clock: run(clock) and status)
     with pytest.raises(MasterFailed):
         master.solve(unlimited(), np.zeros(3))
     assert master.proven_bound == -np.inf
-
-
-def test_a_status_that_is_not_optimal_is_tried_again_then_reported(monkeypatch):
-    master = Master(WEIGHTS)
-    calls = []
-    status = highspy.HighsModelStatus.kSolveError
-    monkeypatch.setattr(master, "_run", lambda clock: calls.append(1) or status)
-    with pytest.raises(MasterFailed):
-        master.solve(unlimited(), np.zeros(3))
-    assert len(calls) == 2
 
 
 def test_a_failing_master_leaves_valid_bounds(monkeypatch):

@@ -133,7 +133,8 @@ def test_devices():
     cpu = jax.devices("cpu")[0]
     assert devices.resolve(cpu) is cpu
     assert devices.resolve("cpu:0") is cpu
-    assert solve(Graph(1, [], []), device="cpu").device == str(cpu)
+    assert solve(Graph(1, [], []), device="cpu").device == "cpu"
+    assert solve(Graph(1, [], []), device=cpu).device == str(cpu)
 
 
 @pytest.mark.parametrize(

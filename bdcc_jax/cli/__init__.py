@@ -6,8 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from ..environment import package_version
+from ..interrupts import is_interrupt
 from . import convert, demo, info, solve, verify, version
 from .common import INTERRUPTED, Parser
+from .signals import SIGNALS
 
 COMMANDS = (solve, verify, info, convert, demo, version)
 """In the order of ``bdcc-jax --help``."""
@@ -25,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0: there is an answer, 1: a certificate is rejected, 2: bad input (this may also leave by
-        SystemExit), 130: interrupted.
+        SystemExit), 130 or 143: interrupted by SIGINT (Ctrl-C) or SIGTERM; the best answer so far
+        has been written.
 
     Examples
     --------
@@ -41,8 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     for command in COMMANDS:
         command.register(commands)
     arguments = parser.parse_args(argv)
-    try:
-        return int(arguments.run(arguments))
-    except KeyboardInterrupt:
-        print("bdcc-jax: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    with SIGNALS.minded():
+        try:
+            code = int(arguments.run(arguments))
+            sys.stdout.flush()
+        except (KeyboardInterrupt, SystemError) as error:
+            if not is_interrupt(error):
+                raise
+            print("bdcc-jax: interrupted", file=sys.stderr)
+            code = INTERRUPTED
+        return SIGNALS.exit_code or code

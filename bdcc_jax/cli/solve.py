@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import devices
+from ..checkpoint import Checkpoint
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
 from ..options import Options
 from ..plots import require_matplotlib
 from ..report import html_report
-from ..result import Result
+from ..result import Result, Status
 from ..solve import solve
 from .common import at_least_0, bad_input, exit_code
 from .instance import add_format, add_instance, read_instance
+from .signals import SIGNALS
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -44,6 +47,7 @@ def register(commands: Commands) -> None:
     add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
     add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
+    add("--checkpoint", metavar="FILE", help="write the solve there now and then, and resume it")
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--force", action="store_true", help="overwrite existing files")
 
@@ -53,40 +57,53 @@ def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
         changes = {k: v for k, v in vars(arguments).items() if k in ("engine", "tau", "max_rounds")}
         options = Options.paper(**changes) if arguments.paper else Options(**changes)
-        device = devices.resolve(arguments.device)
+        devices.place(arguments.device, options.engine)
         _check_outputs(arguments)
         if arguments.report is not None:
             require_matplotlib()
         graph, _ = read_instance(arguments.file, arguments.format)
+        if arguments.checkpoint is not None:
+            Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
     result = solve(
         graph,
-        device=device,
+        device=arguments.device,
         time_limit=arguments.time_limit,
         gap=arguments.gap,
         seed=arguments.seed,
         options=options,
+        checkpoint=arguments.checkpoint,
+        callback=SIGNALS.stop,
         progress=not arguments.quiet,
     )
+    with SIGNALS.shielded():
+        if result.status is Status.STOPPED:
+            result = replace(result, status=Status.INTERRUPTED)
+        _show(result, arguments)
+    return exit_code(result)
+
+
+def _show(result: Result, arguments: argparse.Namespace) -> None:
+    # What can be shown is shown first: a full disk must not take that away too.
+    if arguments.json == "-":
+        print(_as_json(result))
+    elif not arguments.quiet:
+        print(result.summary())
     with bad_input():
         if arguments.output is not None:
-            write_labels(result.labels, arguments.output, names=graph.names, force=arguments.force)
+            names = result.graph.names
+            write_labels(result.labels, arguments.output, names=names, force=arguments.force)
         if arguments.certificate is not None:
             certificate = json.dumps(result.certificate, allow_nan=False) + "\n"
             write_bytes(Path(arguments.certificate), certificate.encode(), force=arguments.force)
-        if arguments.json == "-":
-            print(_as_json(result))
-        elif arguments.json is not None:
+        if arguments.json not in (None, "-"):
             write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
         if arguments.report is not None:
             write_bytes(Path(arguments.report), _page(result, arguments), force=arguments.force)
-    if not arguments.quiet and arguments.json != "-":
-        print(result.summary())
-    return exit_code(result)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     taken = {Path(arguments.file).resolve()}
-    outputs = (arguments.output, arguments.json, arguments.report, arguments.certificate)
+    outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
     for path in outputs:
         if path is None or path == "-":
             continue
@@ -95,6 +112,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise ValueError(f"{path} is named twice; input and outputs must be different files")
         taken.add(target.resolve())
         check_target(target, force=arguments.force)
+    if arguments.checkpoint is not None and Path(arguments.checkpoint).resolve() in taken:
+        raise ValueError(f"{arguments.checkpoint} is named twice; a checkpoint is its own file")
     if arguments.output is not None:
         check_labels_target(Path(arguments.output), force=arguments.force)
 

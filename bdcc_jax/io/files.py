@@ -7,6 +7,7 @@ import io
 import os
 import secrets
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import FormatError
@@ -59,16 +60,25 @@ def check_target(path: Path, *, force: bool) -> None:
 
 
 def write_bytes(path: Path, data: bytes, *, force: bool) -> None:
-    """Write a file that is either complete or absent, gzipped if its name ends in ``.gz``."""
+    """Write a file that is either complete or as it was, gzipped if its name ends in ``.gz``.
+
+    What goes wrong, a full disk or a folder that is read-only after all, names the file.
+    """
     check_target(path, force=force)
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        temporary.write_bytes(data)
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # a full disk may come out only here
         os.replace(temporary, path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def suffix_of(path: Path) -> str:

@@ -15,9 +15,14 @@ from ..graph import Graph
 from .ball import VIOLATION, Ball, BallMaker
 from .bellman_ford import FAR, ArcGroups, arc_groups, distances, shortest_path_trees
 from .buckets import bucket, pad
+from .dijkstra import DijkstraFinder
+from .halving import is_out_of_memory
 
 BYTES_PER_ENTRY = 64
 """Device memory for one node of one root: distances, hops and parents, old, new and in flight."""
+
+LEAST_ROOTS = 8
+"""In a chunk; where not even so many fit, the host does it."""
 
 
 class DeviceFinder:
@@ -47,10 +52,11 @@ class DeviceFinder:
     ) -> None:
         self._cover, self._device = cover, device
         self._maker = BallMaker(graph, ball_size)
+        self._on_host = DijkstraFinder(graph, cover, ball_size)
         self._arcs = arc_groups(graph)
         self._on_device = jax.device_put(self._arcs, device)
         fits = memory // (BYTES_PER_ENTRY * self._arcs.n_nodes)
-        self._chunk = max(8, 1 << max(0, int(fits).bit_length() - 1))
+        self._chunk = max(LEAST_ROOTS, 1 << max(0, int(fits).bit_length() - 1))
 
     def find(self, x: FloatArray, clock: Clock) -> list[Ball]:
         """The balls of all violated roots."""
@@ -61,19 +67,28 @@ class DeviceFinder:
         balls: list[Ball] = []
         with jax.enable_x64(True), jax.default_device(self._device):
             lengths = self._put(pad(x, bucket(len(x) + 1), np.inf))
-            for start in range(0, len(active), self._chunk):
+            start = 0
+            while start < len(active):
                 clock.check()
                 chunk = active[start : start + self._chunk]
                 mine = open_edges & np.isin(root_of_edge, chunk)
-                column = np.searchsorted(chunk, root_of_edge[mine])
-                balls += self._find_chunk(
-                    lengths,
-                    cover.roots[chunk],
-                    column,
-                    cover.edges[mine],
-                    cover.far_ends[mine],
-                    x[cover.edges[mine]] - VIOLATION,
-                )
+                try:
+                    balls += self._find_chunk(
+                        lengths,
+                        cover.roots[chunk],
+                        np.searchsorted(chunk, root_of_edge[mine]),
+                        cover.edges[mine],
+                        cover.far_ends[mine],
+                        x[cover.edges[mine]] - VIOLATION,
+                    )
+                    start += len(chunk)
+                except Exception as error:
+                    if not is_out_of_memory(error):
+                        raise
+                    self._chunk //= 2
+                if self._chunk < LEAST_ROOTS:
+                    self._chunk = LEAST_ROOTS
+                    return self._on_host.find(x, clock)
         return balls
 
     def _find_chunk(

@@ -22,6 +22,7 @@ from .ball import VIOLATION
 from .bellman_ford import arc_groups
 from .buckets import bucket, pad
 from .cell_packing import CLOSED, UNIT, Packing, Targets, pack
+from .halving import is_out_of_memory
 from .packing import ZERO, PackingEngine
 from .separation import Separation
 from .violations import violated_edges
@@ -97,11 +98,23 @@ class DevicePackingEngine:
         with clock.measure("subproblems"):
             clock.check()
             if len(violated) > 0 and not few:
-                rows = self._rows(self.pack(x, violated), violated, x)
+                rows = self._packed_rows(x, violated)
         if len(rows) > 0 or len(violated) == 0:
             return Separation(rows, len(violated), fallbacks=0)
         rest = self._on_host.separate(x, clock)
         return Separation(rest.rows, rest.violated_roots, fallbacks=0 if few else len(violated))
+
+    def _packed_rows(self, x: FloatArray, violated: IntArray) -> Rows:
+        """In as many columns as fit; none at all if not even the fewest do."""
+        while True:
+            try:
+                return self._rows(self.pack(x, violated), violated, x)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+            if self._most_columns <= COLUMNS:
+                return Rows.empty()
+            self._most_columns = max(COLUMNS, self._most_columns // 4)
 
     def pack(self, x: FloatArray, violated: IntArray) -> Packing:
         """Pack paths for the edges at some positions of ``cover.edges``, on the device."""

@@ -11,6 +11,7 @@ from ..arrays import FloatArray
 from ..clock import Clock
 from ..compilation_cache import enable as enable_compilation_cache
 from ..cover import Cover
+from ..devices import Host, resolve
 from ..graph import Graph
 from ..options import Options, RowKind
 from ..rows import Rows
@@ -84,7 +85,7 @@ def make_engine(
     cover: Cover,
     options: Options,
     rng: np.random.Generator,
-    device: jax.Device,
+    device: jax.Device | Host,
 ) -> Engine:
     """The engine that the options ask for, on a device; 'auto' is explained in Options."""
     variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
@@ -94,20 +95,20 @@ def make_engine(
         choice = "packing" if packs else "reference"
     elif choice == "auto":
         choice = "device_packing" if packs else "pdlp"
-    if choice == "device_packing":
-        enable_compilation_cache()
-        return DevicePackingEngine(graph, cover, options.ball_size, device)
-    if choice == "pdlp":
-        enable_compilation_cache()
-        return FlowEngine(
-            DeviceFinder(graph, cover, options.ball_size, device),
-            BatchedSolver(graph, variant, options.pdlp, device),
-            options.rows,
-        )
     if choice == "packing":
         return PackingEngine(graph, cover, options.ball_size)
+    if choice == "reference":
+        return FlowEngine(
+            DijkstraFinder(graph, cover, options.ball_size),
+            ReferenceSolver(graph, variant),
+            options.rows,
+        )
+    enable_compilation_cache()
+    on = resolve("cpu") if isinstance(device, Host) else device
+    if choice == "device_packing":
+        return DevicePackingEngine(graph, cover, options.ball_size, on)
     return FlowEngine(
-        DijkstraFinder(graph, cover, options.ball_size),
-        ReferenceSolver(graph, variant),
+        DeviceFinder(graph, cover, options.ball_size, on),
+        BatchedSolver(graph, variant, options.pdlp, on),
         options.rows,
     )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..options import PDLPOptions
 from .flow_batch import Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
+from .halving import halving
 from .pdhg import Point
 from .pdlp import State, advance, compact, prepare, promote
 from .reduction import Reduction, reduce_flows
@@ -59,6 +60,24 @@ class Solution:
     converged: NDArray[np.bool_]
 
 
+def unsolved(problems: FlowProblems) -> Solution:
+    """No flow at all, which is no solution."""
+    on_edges, on_nodes = np.zeros(len(problems.cost)), np.zeros(len(problems.supply))
+    each = np.zeros(len(problems))
+    return Solution(
+        flow=on_edges,
+        supply=on_nodes,
+        potential=on_nodes.copy(),
+        multiplier=each,
+        objective=each.copy(),
+        bound=np.full(len(problems), -np.inf),
+        weight=each.copy(),
+        iterations=np.zeros(len(problems), np.int64),
+        converged=np.zeros(len(problems), bool),
+    )
+
+
+@halving(unsolved)
 def solve_flows(
     problems: FlowProblems,
     options: PDLPOptions = DEFAULT_OPTIONS,
@@ -194,11 +213,7 @@ def _collect(
     problems: FlowProblems, groups: list[Layout], finished: list[tuple[int, State]]
 ) -> Solution:
     """Put the padded answers, in the order in which they came, back into the ragged layout."""
-    edges, nodes, count = len(problems.cost), len(problems.supply), len(problems)
-    out = Solution(
-        np.zeros(edges), np.zeros(nodes), np.zeros(nodes), np.zeros(count), np.zeros(count),
-        np.zeros(count), np.zeros(count), np.zeros(count, np.int64), np.zeros(count, bool),
-    )  # fmt: skip
+    out = unsolved(problems)
     for number, group in enumerate(groups):
         (batch, rows, width), nodes = group.padded.cost.shape, group.padded.supply.shape[1]
         point, _ = _start(group, None)

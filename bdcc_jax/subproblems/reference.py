@@ -19,6 +19,7 @@ import numpy as np
 from ..arrays import FloatArray
 from ..clock import Clock
 from ..graph import Graph
+from ..highs import OPTIMAL, run
 from .ball import Ball
 from .magnanti_wong import MagnantiWong
 from .paths import Flow
@@ -109,10 +110,8 @@ class ReferenceSolver:
         return np.concatenate([-x[ball.edges], -x[ball.edges], x[ball.target_edges]])
 
     def _run(self, m: int) -> Flow:
-        self._highs.run()
-        status = self._highs.getModelStatus()
+        failed = run(self._highs) != OPTIMAL
         value = np.array(self._highs.getSolution().col_value)
-        failed = status != highspy.HighsModelStatus.kOptimal
-        if failed:
-            value = np.zeros_like(value)
+        if failed or len(value) != self._highs.getNumCol():
+            failed, value = True, np.zeros(self._highs.getNumCol())
         return Flow(value[:m] - value[m : 2 * m], value[2 * m :], fallback=failed)

@@ -1,0 +1,227 @@
+"""A solve on disk: what it takes to go on after a kill, a crash or a time limit.
+
+The file holds what the solve has found, not where it was: the best clustering, the lower bound with
+its proof, the history, and the LP with its rows and multipliers. A solve that starts from that gets
+back to where it was in a round or two of the LP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import time
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import FloatArray, IntArray
+from .bounds import Bounds
+from .certificate import Claim, Proof
+from .environment import package_version
+from .graph import Graph
+from .io.files import check_target, write_bytes
+from .options import Options
+from .presolve import Removed
+from .result import Round
+from .rows import Rows
+
+logger = logging.getLogger(__name__)
+
+FORMAT = "bdcc-jax checkpoint 1"
+
+INTERVAL = 5.0
+"""Seconds between two writes, at least, while the solve goes on."""
+
+
+class CheckpointError(ValueError):
+    """A file that is no checkpoint of this solve; it is left as it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A proof that was written out earlier."""
+
+    content: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it was written."""
+        return self.content
+
+
+@dataclass(frozen=True, eq=False)
+class SavedLP:
+    """The LP of an instance: the given one, or what presolve has left of it."""
+
+    graph: Graph
+    labels: IntArray
+    rows: Rows
+    multipliers: FloatArray
+
+
+class Checkpoint:
+    """The file of one solve.
+
+    Parameters
+    ----------
+    path : path
+        Where it is, or will be.
+    graph, options, seed
+        What is solved, and how: a checkpoint of anything else is refused.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str], graph: Graph, options: Options, seed: int
+    ) -> None:
+        self._path = Path(path)
+        self._key = {
+            "version": package_version(),
+            "instance": fingerprint(graph),
+            "options": json.dumps(asdict(options), sort_keys=True),
+            "seed": str(seed),
+        }
+        self._due = -inf
+        self._lp: Callable[[], SavedLP] | None = None
+        self._saved: dict[str, Any] = {}
+        check_target(self._path, force=True)
+        if self._path.exists():
+            self._saved = self._load()
+
+    @property
+    def history(self) -> list[Round]:
+        """The rounds so far."""
+        return [Round(**record) for record in self._json("history", [])]
+
+    @property
+    def removed(self) -> Removed | None:
+        """What presolve took away."""
+        removed = self._json("removed", None)
+        return None if removed is None else Removed(**removed)
+
+    def restore(self, bounds: Bounds) -> None:
+        """Give the clustering back, and the lower bound if its proof is there too."""
+        if self._saved:
+            bounds.offer(self._saved["labels"])
+            if proof := self._json("proof", None):
+                bounds.raise_lower(float(self._saved["lower_bound"]), Written(proof))
+
+    def restore_bound(self, bounds: Bounds) -> None:
+        """Give the lower bound back, should the solve have ended before it was proven again."""
+        lower = float(self._saved.get("lower_bound", -inf))
+        if lower > bounds.lower:
+            bounds.raise_lower(lower, Claim(lower, bounds.proof))
+
+    def lp(self, graph: Graph) -> SavedLP | None:
+        """The LP that the solve had arrived at, if it is that of this instance."""
+        saved = self._saved
+        if not saved or str(saved["lp_instance"]) != fingerprint(graph):
+            return None
+        rows = Rows(saved["starts"], saved["indices"], saved["values"], saved["upper"])
+        return SavedLP(graph, saved["lp_labels"], rows, saved["multipliers"])
+
+    def watch(self, lp: Callable[[], SavedLP]) -> None:
+        """From here on write the LP that this function returns."""
+        self._lp = lp
+
+    def write_if_due(self, bounds: Bounds, history: Sequence[Round]) -> None:
+        """Write unless that was just done; proofs take too long to write out every time."""
+        if time.monotonic() >= self._due:
+            self.write(bounds, history, None, None)
+
+    def write(
+        self,
+        bounds: Bounds,
+        history: Sequence[Round],
+        removed: Removed | None,
+        proof: Proof | None,
+    ) -> None:
+        """Replace the file; a disk that is full does not end the solve."""
+        arrays: dict[str, Any] = {
+            "format": FORMAT,
+            **self._key,
+            "labels": bounds.labels,
+            "lower_bound": bounds.lower,
+            "history": json.dumps([asdict(record) for record in history]),
+            "removed": json.dumps(None if removed is None else asdict(removed)),
+            "proof": json.dumps(None if proof is None else proof.to_dict()),
+            **self._arrays_of_lp(),
+        }
+        arrays = {name: np.asarray(value) for name, value in arrays.items()}
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays, digest=np.asarray(_digest(arrays)))
+        try:
+            write_bytes(self._path, buffer.getvalue(), force=True)
+        except OSError as error:
+            logger.warning("the checkpoint could not be written: %s", error)
+        self._due = time.monotonic() + INTERVAL
+
+    def _arrays_of_lp(self) -> dict[str, Any]:
+        if self._lp is None:
+            # Not yet there again: what was read is still the best to go on from.
+            nothing = SavedLP(Graph(1, [], []), np.zeros(1, int), Rows.empty(), np.empty(0))
+            arrays = _arrays(nothing)
+            return {name: self._saved.get(name, array) for name, array in arrays.items()}
+        return _arrays(self._lp())
+
+    def _json(self, name: str, otherwise: Any) -> Any:
+        return json.loads(str(self._saved[name])) if self._saved else otherwise
+
+    def _load(self) -> dict[str, Any]:
+        path = self._path
+        try:
+            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+                saved = {name: archive[name] for name in archive.files}
+        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+            raise CheckpointError(f"{path} exists and is not a checkpoint ({error})") from error
+        if str(saved.get("format")) != FORMAT:
+            raise CheckpointError(f"{path} exists and is not a checkpoint ({FORMAT!r})")
+        if str(saved.pop("digest", "")) != _digest(saved):
+            raise CheckpointError(f"{path}: the checkpoint is damaged; remove it to start anew")
+        for name, value in self._key.items():
+            if str(saved[name]) != value:
+                difference = f" ({str(saved[name])!r}, not {value!r})" if name != "instance" else ""
+                raise CheckpointError(
+                    f"{path} is the checkpoint of another {name}{difference}; give another file "
+                    "name, or remove it to start anew"
+                )
+        return saved
+
+
+def fingerprint(graph: Graph) -> str:
+    """A digest of nodes, edges and weights.
+
+    Examples
+    --------
+    >>> first, second = Graph.from_edges([0], [1], [1.0]), Graph.from_edges([0], [1], [2.0])
+    >>> fingerprint(first) == fingerprint(second)
+    False
+    """
+    return _digest({"n": np.asarray(graph.n), "edges": graph.edges, "weights": graph.weights})
+
+
+def _arrays(lp: SavedLP) -> dict[str, Any]:
+    return {
+        "lp_instance": fingerprint(lp.graph),
+        "lp_labels": lp.labels,
+        "starts": lp.rows.starts,
+        "indices": lp.rows.indices,
+        "values": lp.rows.values,
+        "upper": lp.rows.upper,
+        "multipliers": lp.multipliers,
+    }
+
+
+def _digest(arrays: dict[str, Any]) -> str:
+    total = hashlib.sha256()
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {array.dtype.str} {array.shape};".encode())
+        total.update(array.tobytes())
+    return total.hexdigest()

@@ -1,0 +1,74 @@
+"""SIGINT and SIGTERM: the first ends the work, so that what was found is written, the second all.
+
+Handlers are of the command line alone: a library must leave those of its caller as they are.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from ..interrupts import comes_again
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Signals:
+    """The first signal raises KeyboardInterrupt, once and not where that would do harm."""
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self._shielded = False
+
+    @contextmanager
+    def minded(self) -> Iterator[None]:
+        """Handle signals inside the block; those that the caller ignores stay ignored."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.getsignal(number) for number in NUMBERS}
+        self.received, self._shielded = None, False
+        try:
+            for number, handler in before.items():
+                if handler is not signal.SIG_IGN:
+                    signal.signal(number, self._handle)
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, signal.SIG_DFL if handler is None else handler)
+
+    @contextmanager
+    def shielded(self) -> Iterator[None]:
+        """Only take note of a signal inside the block: results are being written."""
+        self._shielded = True
+        try:
+            yield
+        finally:
+            self._shielded = False
+
+    def stop(self, _: Any = None) -> bool:
+        """Whether there was a signal: a callback for a solve, should its exception get lost."""
+        return self.received is not None
+
+    @property
+    def exit_code(self) -> int | None:
+        """As shells have it: 130 after SIGINT, 143 after SIGTERM; None after neither."""
+        return None if self.received is None else 128 + self.received
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if comes_again(number, frame):
+            return
+        if self.received is not None:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        self.received = number
+        if not self._shielded:
+            raise KeyboardInterrupt
+
+
+SIGNALS = Signals()

@@ -1,0 +1,159 @@
+"""Many small random instances against an independent exact method, and the memory they take.
+
+``python -m benchmarks.soak`` solves 10,000 instances of up to 12 nodes, each with one of several
+options, and compares with dynamic programming over sets of nodes, which shares no code with the
+solver. It ends with exit code 1 at any mismatch, or if the memory has grown by more than 50 MB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections import Counter
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from bdcc_jax import Graph, Options, Result, solve
+
+OPTIONS = {
+    "default": Options(),
+    "no presolve": Options(presolve=False),
+    "one ILP": Options(presolve=False, integer="whole", odd_wheels=False),
+    "no heuristics": Options(presolve=False, heuristics=False, rounding=()),
+    "paper": Options.paper(),
+    "paper without Magnanti-Wong": Options.paper(tau=None),
+    "reference, split rows": Options(engine="reference", presolve=False, tau=0.5),
+    "device_packing": Options(engine="device_packing", presolve=False),
+    "pdlp": Options(engine="pdlp", presolve=False, heuristics=False),
+}
+ON_JAX = ("device_packing", "pdlp")
+"""They compile a kernel for every new shape, and keep it: that too is memory."""
+
+FAMILIES = ("normal", "ties", "near ties", "wide", "sparse", "ring and hub", "parts")
+MOST_NODES = 12
+WARM_UP = 0.1
+"""Share of the instances after which caches and compiled code are in place."""
+
+MOST_GROWTH = 50.0
+"""Megabytes."""
+
+
+def random_instance(rng: np.random.Generator, family: str) -> Graph:
+    n = int(rng.integers(3, MOST_NODES + 1))
+    u, v = np.triu_indices(n, 1)
+    density = rng.uniform(0.15, 0.4) if family == "sparse" else rng.uniform(0.4, 1.0)
+    kept = rng.random(len(u)) < density
+    if family == "parts":
+        kept &= (u % 3) == (v % 3)
+    if family == "ring and hub":
+        kept = (v == u + 1) | (v == n - 1) | ((u == 0) & (v == n - 2))
+    u, v = u[kept], v[kept]
+    w = rng.normal(rng.uniform(-0.3, 0.5), 1.0, len(u))
+    if family == "ring and hub":
+        w = np.where(v == n - 1, 1.0, -1.0) * rng.choice([0.5, 1.0, 1.5], len(u))
+    elif family == "ties":
+        w = rng.integers(-3, 4, len(u)).astype(float)
+    elif family == "near ties":
+        w = rng.choice([-1.0, 1.0], len(u)) + 1e-7 * rng.normal(size=len(u))
+    elif family == "wide":
+        w = w * 10.0 ** rng.uniform(-4, 4, len(u))
+    return Graph.from_edges(u, v, w, n)
+
+
+def optimum(graph: Graph) -> float:
+    """The best objective: what all weights sum to, less what clusters can keep at most."""
+    weights = np.zeros((graph.n, graph.n))
+    u, v = graph.edges.T
+    weights[u, v] = weights[v, u] = graph.weights
+    return float(graph.weights.sum() - _most_kept(weights))
+
+
+@numba.njit(cache=True)
+def _most_kept(weights: np.ndarray) -> float:
+    n = len(weights)
+    kept = np.zeros(1 << n)  # inside of a cluster
+    for s in range(1, 1 << n):
+        low = 0
+        while not (s >> low) & 1:
+            low += 1
+        rest = s & (s - 1)
+        kept[s] = kept[rest]
+        for v in range(low + 1, n):
+            if (rest >> v) & 1:
+                kept[s] += weights[low, v]
+    best = np.zeros(1 << n)  # of a set of nodes that is divided into clusters
+    for s in range(1, 1 << n):
+        rest = s & (s - 1)
+        first = s ^ rest
+        best[s] = kept[first] + best[rest]
+        others = rest
+        while others:  # the cluster of the first node has these others
+            best[s] = max(best[s], kept[first | others] + best[rest ^ others])
+            others = (others - 1) & rest
+    return best[-1]
+
+
+def mismatch(result: Result, truth: float) -> str | None:
+    """What is wrong with a result, if anything is."""
+    slack = result.tolerance + 1e-12 * np.abs(result.graph.weights).sum()
+    if result.status != "optimal":
+        return f"status {result.status}"
+    if abs(result.graph.objective(result.labels) - truth) > slack:
+        return f"the labels cost {result.graph.objective(result.labels)!r}"
+    if abs(result.objective - truth) > slack:
+        return f"objective {result.objective!r}"
+    if result.lower_bound > truth + slack:
+        return f"lower bound {result.lower_bound!r}"
+    return None
+
+
+def memory() -> float:
+    """Resident memory of this process in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def soak(count: int, seed: int, names: list[str]) -> tuple[list[str], float, float]:
+    """Solve; returns the mismatches, and the memory after the warm-up and at the end."""
+    rng = np.random.default_rng(seed)
+    wrong: list[str] = []
+    solved: Counter[str] = Counter()
+    seconds: Counter[str] = Counter()
+    warm = 0.0
+    for number in range(count):
+        family, name = FAMILIES[number % len(FAMILIES)], names[number % len(names)]
+        graph = random_instance(rng, family)
+        start = time.perf_counter()
+        result = solve(graph, options=OPTIONS[name], seed=number)
+        seconds[name] += time.perf_counter() - start
+        solved[name] += 1
+        if what := mismatch(result, truth := optimum(graph)):
+            wrong.append(f"{number} ({family}, {name}): {what}, the optimum is {truth!r}")
+            print(wrong[-1], flush=True)
+        if number == int(WARM_UP * count):
+            warm = memory()
+        if (number + 1) % 1000 == 0:
+            print(f"{number + 1} solved, {len(wrong)} wrong, {memory():.0f} MB", flush=True)
+    for name in names:
+        print(f"{name:<28} {solved[name]:>6} instances {seconds[name]:>8.1f} s")
+    return wrong, warm, memory()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--host", action="store_true", help="leave out the engines on JAX")
+    arguments = parser.parse_args()
+    names = [name for name in OPTIONS if not (arguments.host and name in ON_JAX)]
+    wrong, warm, end = soak(arguments.count, arguments.seed, names)
+    print(f"{arguments.count} instances, {len(wrong)} mismatches")
+    print(f"memory: {warm:.1f} MB after a tenth of them, {end:.1f} MB at the end")
+    return int(bool(wrong) or end - warm > MOST_GROWTH)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,239 @@
+"""A solve that is stopped and resumed ends like one that is not; other files are left alone."""
+
+import io
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+from families import planar, wheels_in_a_mesh
+from oracles import brute_force, random_graph
+
+from bdcc_jax import Graph, Options, checkpoint, solve, write
+from bdcc_jax.checkpoint import CheckpointError
+from bdcc_jax.cli import main
+from bdcc_jax.master import Master
+
+OPTIONS = {
+    "default": Options(),
+    "no presolve": Options(presolve=False),
+    "one ILP": Options(presolve=False, odd_wheels=False, integer="whole", heuristics=False),
+    "paper": Options.paper(),
+}
+GRAPHS = {
+    "dense": random_graph(np.random.default_rng(1), 15, 1.0),
+    "planar": planar(np.random.default_rng(0), 9, 9),
+    "wheels": wheels_in_a_mesh(np.random.default_rng(3), 6, 6, "normal"),
+}
+
+
+@pytest.fixture(autouse=True)
+def write_always(monkeypatch):
+    monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_stopped_and_resumed_again_and_again(tmp_path, options, name):
+    graph, path = GRAPHS[name], tmp_path / "run.npz"
+    whole = solve(graph, options=options)
+    assert whole.status == "optimal"
+    for _ in range(100):
+        rounds = count(1)
+        # The first run stops in its first round, later ones after two more.
+        stop = lambda _: next(rounds) == (2 if path.exists() else 1)  # noqa: B023, E731
+        result = solve(graph, options=options, checkpoint=path, callback=stop)
+        assert result.lower_bound <= whole.objective + whole.tolerance
+        if result.status != "stopped":
+            break
+    assert result.status == "optimal"
+    assert result.objective == pytest.approx(whole.objective, abs=whole.tolerance)
+    assert result.lower_bound == pytest.approx(whole.lower_bound, abs=whole.tolerance)
+    if name != "wheels":  # where several clusterings are optimal, any of them may come out
+        assert (result.labels == whole.labels).all()
+    assert [record.number for record in result.history] == [*range(1, len(result.history) + 1)]
+    seconds = [record.seconds for record in result.history]
+    assert seconds == sorted(seconds)
+
+
+def test_a_resumed_lp_starts_where_it_was(tmp_path):
+    graph, path = GRAPHS["dense"], tmp_path / "run.npz"
+    options = Options(presolve=False, heuristics=False, rounding=(), odd_wheels=False)
+    bounds = [record.lower_bound for record in solve(graph, options=options).history]
+    rounds = count(1)
+    solve(graph, options=options, checkpoint=path, callback=lambda _: next(rounds) == 3)
+    resumed = solve(graph, options=options, checkpoint=path, callback=lambda _: True)
+    assert resumed.history[-1].rows > 0
+    assert resumed.lower_bound >= bounds[2] - 1e-9 > bounds[0]
+
+
+def test_a_finished_run_returns_at_once(tmp_path, monkeypatch):
+    graph, path = GRAPHS["wheels"], tmp_path / "run.npz"
+    whole = solve(graph, checkpoint=path)
+
+    def fail(*_):
+        raise AssertionError("solved again")
+
+    monkeypatch.setattr(Master, "solve", fail)
+    monkeypatch.setattr("bdcc_jax.solver.presolve", fail)
+    again = solve(graph, checkpoint=path)
+    assert (again.status, again.objective, again.lower_bound, again.history, again.removed) == (
+        whole.status, whole.objective, whole.lower_bound, whole.history, whole.removed,
+    )  # fmt: skip
+    assert (again.labels == whole.labels).all()
+    assert again.certificate == whole.certificate
+
+
+def test_a_limit_is_not_an_end(tmp_path):
+    graph, path = GRAPHS["dense"], tmp_path / "run.npz"
+    assert solve(graph, checkpoint=path, time_limit=0).status == "time_limit"
+    assert solve(graph, checkpoint=path, gap=0.5).status == "gap"
+    assert solve(graph, checkpoint=path).status == "optimal"
+
+
+def test_rounds_are_counted_over_all_runs(tmp_path):
+    options = Options(presolve=False, heuristics=False, max_rounds=2)
+    for _ in range(2):
+        result = solve(GRAPHS["dense"], options=options, checkpoint=tmp_path / "run.npz")
+        assert (result.status, len(result.history)) == ("max_rounds", 2)
+
+
+def test_bounds_never_get_worse(tmp_path):
+    graph, path = random_graph(np.random.default_rng(5), 9, 1.0), tmp_path / "run.npz"
+    first = solve(graph, checkpoint=path, callback=lambda _: True, options=Options(presolve=False))
+    second = solve(graph, checkpoint=path, time_limit=0, options=Options(presolve=False))
+    assert second.lower_bound >= first.lower_bound
+    assert second.objective <= first.objective
+    assert second.lower_bound <= brute_force(graph) <= second.objective
+
+
+# What is refused
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path, monkeypatch):
+    graph, path = GRAPHS["planar"], tmp_path / "run.npz"
+    solve(graph, checkpoint=path)
+    before = path.read_bytes()
+    weights = graph.weights.copy()
+    weights[0] = np.nextafter(weights[0], 9)
+    other = Graph(graph.n, graph.edges, weights)
+    with pytest.raises(CheckpointError, match=r"run.npz is the checkpoint of another instance"):
+        solve(other, checkpoint=path)
+    with pytest.raises(CheckpointError, match="of another options"):
+        solve(graph, checkpoint=path, options=Options(odd_wheels=False))
+    with pytest.raises(CheckpointError, match=r"of another seed \('0', not '1'\)"):
+        solve(graph, checkpoint=path, seed=1)
+    monkeypatch.setattr(checkpoint, "package_version", lambda: "99.0")
+    with pytest.raises(CheckpointError, match=r"of another version .*99\.0"):
+        solve(graph, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["text", "graph", "pickle", "damaged", "truncated", "empty"])
+def test_a_file_that_is_no_checkpoint_is_left_alone(tmp_path, kind):
+    graph, path = GRAPHS["planar"], tmp_path / "run.npz"
+    if kind == "text":
+        path.write_text("precious")
+    elif kind == "graph":
+        write(graph, path)
+    elif kind == "pickle":
+        np.savez(path, format=np.array([{"precious": 1}], dtype=object))
+    elif kind == "empty":
+        path.touch()
+    else:
+        solve(graph, checkpoint=path)
+        content = path.read_bytes()
+        if kind == "truncated":
+            path.write_bytes(content[: len(content) // 2])
+        else:
+            with np.load(path) as archive:
+                arrays = dict(archive)
+            np.savez(path, **{**arrays, "lower_bound": arrays["lower_bound"] + 1})
+    before = path.read_bytes()
+    with pytest.raises(CheckpointError, match=r"not a checkpoint|is damaged"):
+        solve(graph, checkpoint=path)
+    assert path.read_bytes() == before
+
+
+def test_a_place_that_cannot_be_written_to(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        solve(GRAPHS["planar"], checkpoint=tmp_path / "no" / "run.npz")
+    with pytest.raises(FileExistsError, match="not a regular file"):
+        solve(GRAPHS["planar"], checkpoint=tmp_path)
+
+
+def test_a_full_disk_does_not_end_the_solve(tmp_path, monkeypatch, caplog):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with caplog.at_level(logging.WARNING):
+        assert solve(GRAPHS["planar"], checkpoint=tmp_path / "run.npz").status == "optimal"
+    assert "the checkpoint could not be written: [Errno 28] No space left" in caplog.text
+    assert list(tmp_path.iterdir()) == []
+
+
+# Command line
+
+
+def test_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write(GRAPHS["planar"], "graph.npz")
+    arguments = ["solve", "graph.npz", "--checkpoint", "run.npz", "--json"]
+    outputs = []
+    for _ in range(2):
+        assert main(arguments) == 0
+        outputs.append(json.loads(capsys.readouterr().out))
+    assert outputs[0]["history"] == outputs[1]["history"]
+    for wrong in (["--seed", "1"], ["-o", "run.npz", "--force"]):
+        with pytest.raises(SystemExit) as leaving:
+            main([*arguments, *wrong])
+        assert leaving.value.code == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL")
+def test_killed_and_resumed(tmp_path):
+    """Without any warning: at most the last seconds are lost."""
+    graph = random_graph(np.random.default_rng(0), 40, 1.0)
+    write(graph, tmp_path / "hard.npz")
+    path = tmp_path / "run.npz"
+    code = (
+        "from bdcc_jax import checkpoint, cli; checkpoint.INTERVAL = 0.0;"
+        "cli.main(['solve', 'hard.npz', '--checkpoint', 'run.npz'])"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        while not path.exists() or len(_stored(path)["history"]) < 3:
+            assert child.poll() is None
+            time.sleep(0.05)
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+    stored = _stored(path)
+    result = solve(graph, checkpoint=path, callback=lambda _: True)
+    assert len(result.history) == len(stored["history"]) + 1
+    assert graph.negative_sum < stored["lower_bound"] <= result.lower_bound
+    assert result.objective <= graph.objective(stored["labels"])
+    assert result.objective == graph.objective(result.labels)
+
+
+def _stored(path):
+    with np.load(io.BytesIO(path.read_bytes())) as archive:
+        return {
+            "history": json.loads(str(archive["history"])),
+            "lower_bound": float(archive["lower_bound"]),
+            "labels": archive["labels"],
+        }
