@@ -1,13 +1,16 @@
 """Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
 
+from .batch import BatchProgress, solve_batch
 from .environment import show_versions
 from .graph import Graph
 from .io import FormatError, read, write
 from .options import Options, PDLPOptions
-from .result import Progress, Result, Round, Status
+from .result import Failure, Progress, Result, Round, Status
 from .solve import solve
 
 __all__ = [
+    "BatchProgress",
+    "Failure",
     "FormatError",
     "Graph",
     "Options",
@@ -19,6 +22,7 @@ __all__ = [
     "read",
     "show_versions",
     "solve",
+    "solve_batch",
     "write",
 ]
 __version__ = "0.1.0"

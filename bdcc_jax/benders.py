@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-import jax
 import numpy as np
 
 from . import blocks, rounding
@@ -13,6 +12,7 @@ from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
+from .devices import Devices
 from .graph import Graph
 from .heuristics import lp_guided
 from .master import Master, MasterFailed
@@ -54,7 +54,7 @@ class Benders:
         For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device
+    device : Devices
         Where batched work runs.
     observe : callable
         Called after every round.
@@ -71,7 +71,7 @@ class Benders:
         gap: float,
         seed: int,
         clock: Clock,
-        device: jax.Device,
+        device: Devices,
         observe: Observer,
         rows: Rows,
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event
 
 
 class TimeLimitReached(Exception):
@@ -12,11 +13,16 @@ class TimeLimitReached(Exception):
 
 
 class Clock:
-    """The time since the start of one solve, its deadline, and where the time went."""
+    """The time since the start of one solve, its deadline, and where the time went.
 
-    def __init__(self, time_limit: float | None) -> None:
+    Python delivers Ctrl-C to the main thread alone: solves in other threads learn of it through
+    ``interrupted``.
+    """
+
+    def __init__(self, time_limit: float | None, interrupted: Event | None = None) -> None:
         self._start = time.perf_counter()
         self._limit = float("inf") if time_limit is None else time_limit
+        self._interrupted = Event() if interrupted is None else interrupted
         self.spent: dict[str, float] = {}
 
     @property
@@ -29,8 +35,18 @@ class Clock:
         """Seconds until the deadline, at least 0."""
         return max(0.0, self._limit - self.elapsed)
 
+    def within(self, seconds: float) -> Clock:
+        """Another clock, for a part of the work: so many seconds, but not past this deadline."""
+        return Clock(min(seconds, self.remaining), self._interrupted)
+
+    def check_interrupt(self) -> None:
+        """Raise KeyboardInterrupt if the main thread was told to stop."""
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
+
     def check(self) -> None:
-        """Raise TimeLimitReached if the deadline has passed."""
+        """Raise TimeLimitReached if the deadline has passed, KeyboardInterrupt after Ctrl-C."""
+        self.check_interrupt()
         if self.elapsed >= self._limit:
             raise TimeLimitReached
 

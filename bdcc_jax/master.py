@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from time import perf_counter
 from typing import Any
 
@@ -234,14 +235,16 @@ class Master:
             highs.run()
             self._quick = perf_counter() - start < QUICK
             return highs.getModelStatus()
-        highs.startSolve()
+        # highspy's own startSolve has one lock for all models of a process.
+        thread = Thread(target=highs.run, daemon=True)
+        thread.start()
         try:
-            while not highs.wait(0.1)[0]:
-                pass
+            while thread.is_alive():
+                clock.check_interrupt()
+                thread.join(0.1)
         except KeyboardInterrupt:
             highs.cancelSolve()
-            while not highs.wait(0.1)[0]:
-                pass
+            thread.join()
             self.proven_bound = self._lower_bound()
             raise
         return highs.getModelStatus()

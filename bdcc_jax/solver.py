@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-import jax
 import numpy as np
 
 from . import fixing
@@ -18,6 +17,7 @@ from .arrays import IntArray
 from .benders import Benders
 from .bounds import Bounds
 from .clock import Clock, TimeLimitReached
+from .devices import Devices
 from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
@@ -67,7 +67,7 @@ class Solver:
         For everything random.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device
+    device : Devices
         Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
@@ -83,7 +83,7 @@ class Solver:
         gap: float = 0.0,
         seed: int,
         clock: Clock,
-        device: jax.Device,
+        device: Devices,
         callback: Callback | None = None,
         rows: Rows | None = None,
     ) -> None:
@@ -253,7 +253,7 @@ class Solver:
             solver = self._solver(
                 left.graph,
                 replace(self._options, presolve=True, heuristics=False),
-                Clock(min(seconds, self._clock.remaining)),
+                self._clock.within(seconds),
             )
             status = solver.run()
             self.bounds.offer(left.lift(solver.bounds.labels))

@@ -192,7 +192,7 @@ def test_magnanti_wong_agrees_with_highs(mixed, tau, kind):
 
 
 def device_problem(problems, dtype="float32"):
-    group = layouts(problems, 2**19)[0]
+    group = next(layouts(problems, 2**19))
     active = problems.activity is not None
     arrays = jax.device_put((flows._fill(group.padded), *flows._start(group, None)))
     return pdlp.prepare(*arrays, dtype, active)

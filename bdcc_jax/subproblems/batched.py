@@ -6,16 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-import jax
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
 from ..clock import Clock
+from ..devices import Devices
 from ..graph import Graph
 from ..options import ActivityKind, PDLPOptions
 from .ball import Ball
 from .flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
-from .flows import Solution, expand, solve_flows
+from .flows import Solution, expand
 from .magnanti_wong import MagnantiWong
 from .paths import Flow
 from .reduction import reduce_flows
@@ -40,7 +40,7 @@ class BatchedSolver:
         Solve this variant of every subproblem too.
     options : PDLPOptions
         When a problem has converged.
-    device : jax.Device
+    devices : Devices
         Where to solve.
     """
 
@@ -49,10 +49,10 @@ class BatchedSolver:
         graph: Graph,
         variant: MagnantiWong | None,
         options: PDLPOptions,
-        device: jax.Device,
+        devices: Devices,
     ) -> None:
         self._graph, self._variant = graph, variant
-        self._options, self._device = options, device
+        self._options, self._devices = options, devices
         self._exact = ReferenceSolver(graph)
 
     def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
@@ -60,7 +60,7 @@ class BatchedSolver:
         if not balls:
             return []
         batch = Batch(self._graph, balls, x)
-        solve = partial(solve_flows, device=self._device, check=clock.check)
+        solve = partial(self._devices.solve_flows, check=clock.check)
         solution = batch.solve(batch.problems, partial(solve, options=self._options))
         base = [
             flow or self._exactly(ball, x, None, clock)

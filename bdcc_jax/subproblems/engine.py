@@ -11,6 +11,7 @@ from ..arrays import FloatArray
 from ..clock import Clock
 from ..compilation_cache import enable as enable_compilation_cache
 from ..cover import Cover
+from ..devices import Devices
 from ..graph import Graph
 from ..options import Options, RowKind
 from ..rows import Rows
@@ -83,24 +84,27 @@ def make_engine(
     cover: Cover,
     options: Options,
     rng: np.random.Generator,
-    device: jax.Device,
+    device: Devices | jax.Device,
 ) -> Engine:
     """The engine that the options ask for, on a device; 'auto' is explained in Options."""
+    where = device if isinstance(device, Devices) else Devices((device,), options.memory)
     variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
     packs = options.rows == "split" and variant is None
     choice: str = options.engine
-    if choice == "auto" and device.platform == "cpu":
+    if choice == "auto" and where.platform == "cpu":
         choice = "packing" if packs else "reference"
     elif choice == "auto":
         choice = "device_packing" if packs else "pdlp"
     if choice == "device_packing":
         enable_compilation_cache()
-        return DevicePackingEngine(graph, cover, options.ball_size, device)
+        return DevicePackingEngine(
+            graph, cover, options.ball_size, where.devices[0], where.budget // 2
+        )
     if choice == "pdlp":
         enable_compilation_cache()
         return FlowEngine(
-            DeviceFinder(graph, cover, options.ball_size, device),
-            BatchedSolver(graph, variant, options.pdlp, device),
+            DeviceFinder(graph, cover, options.ball_size, where.devices[0], where.budget // 2),
+            BatchedSolver(graph, variant, options.pdlp, where),
             options.rows,
         )
     if choice == "packing":

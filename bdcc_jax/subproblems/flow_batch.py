@@ -9,6 +9,7 @@ conserved there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -24,9 +25,6 @@ WIDTHS = (8, 32)
 _SLOT_COST = 20
 """One slot costs about as much time as this many entries of the dense preconditioner (measured)."""
 
-
-_SMALLEST_GROUP = 32
-"""Fewer problems than this are padded to a larger shape rather than compiled for their own."""
 
 _SHARED_ENTRIES = 0.25
 """A slot of problems that share a preconditioner counts as this many entries of one: the product
@@ -92,6 +90,11 @@ class Layout(NamedTuple):
     active_unit: Floats
     padded: Padded
 
+    def bytes(self, shards: int) -> int:
+        """Memory that the group takes at most on each of so many devices."""
+        (batch, rows, width), size = self.padded.cost.shape, self.padded.supply.shape[1]
+        return batch_bucket(-(-batch // shards)) * problem_bytes(width, size, rows - size)
+
 
 def _concatenate(pointer: Ints, index: Ints) -> tuple[Ints, Ints, Ints]:
     """Entries of the chosen problems: their numbers, their problems' places, the new pointer."""
@@ -142,25 +145,57 @@ def batch_size(count: int, most: int) -> int:
     return size
 
 
-def layouts(problems: FlowProblems, entries: int) -> list[Layout]:
-    """Sort problems by shape and pad them, at most `entries` of the preconditioners to a group."""
+def problem_bytes(width: int, size: int, spare: int) -> int:
+    """Device memory that one problem of a shape takes at most, in float64 and while it is prepared.
+
+    Its matrix as it is inverted, its inverse and that of float32 before; and what lives on slots:
+    the data, the iterates, and what is in flight.
+    """
+    rows = size + spare
+    return 8 * (6 * size * rows + 24 * rows * width)
+
+
+def layouts(
+    problems: FlowProblems,
+    entries: int,
+    *,
+    largest: int = 2**30,
+    memory: float = np.inf,
+    shards: int = 1,
+) -> Iterator[Layout]:
+    """Sort problems by shape and pad them, group by group as they are asked for.
+
+    Parameters
+    ----------
+    problems : FlowProblems
+    entries : int
+        Of the preconditioners of a group, at most, in each shard.
+    largest : int
+        Problems in a group, at most, in each shard.
+    memory : float
+        Bytes that a group may take, in each shard; but 8 problems are always taken.
+    shards : int
+        Parts that a group will be divided into.
+    """
     shapes = _shapes(problems)
-    groups = []
     for shape in np.unique(shapes, axis=0):
         members = np.flatnonzero((shapes == shape).all(1))
         width, size, spare = (int(n) for n in shape)
         # What a problem holds for itself: its preconditioner, or its slots if that is shared.
         alone = problems.roots is None
         share = (size + spare) * (size if alone else _SHARED_ENTRIES * width)
+        most = int(min(entries / share, largest, memory / problem_bytes(width, size, spare)))
         while len(members):
-            batch = batch_size(len(members), int(entries / share))
-            groups.append(_layout(problems, members[:batch], width, size, spare))
+            batch = shards * batch_size(-(-len(members) // shards), most)
+            yield _layout(problems, members[:batch], width, size, spare)
             members = members[batch:]
-    return groups
 
 
 def _shapes(problems: FlowProblems) -> Ints:
-    """(width, nodes, extra rows) for every problem: the cheapest, unless too few would share it."""
+    """(width, nodes, extra rows) for every problem: the cheapest, whatever the others are.
+
+    The order of sums follows the shape: a problem has one answer, in any company.
+    """
     count = len(problems)
     nodes, degree = node_bucket(np.diff(problems.nodes)), _degrees(problems)
     owner = np.repeat(np.arange(count), np.diff(problems.nodes))
@@ -168,13 +203,7 @@ def _shapes(problems: FlowProblems) -> Ints:
     extra = extra_bucket(extra, nodes)
     widths = np.array(WIDTHS)[:, None]
     choice = np.argmin((nodes + extra) * (nodes + _SLOT_COST * widths), axis=0)
-    shapes = np.stack([widths[choice, 0], nodes, extra[choice, np.arange(count)]], 1)
-    for shape in np.unique(shapes, axis=0):
-        members = (shapes == shape).all(1)
-        larger = shapes[(shapes >= shape).all(1) & ~members & (shapes[:, 0] == shape[0])]
-        if members.sum() < _SMALLEST_GROUP and len(larger):
-            shapes[members] = np.unique(larger, axis=0)[0]
-    return shapes
+    return np.stack([widths[choice, 0], nodes, extra[choice, np.arange(count)]], 1)
 
 
 def _units(
