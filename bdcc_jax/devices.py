@@ -75,7 +75,7 @@ def resolve_all(device: str | jax.Device | Sequence[str | jax.Device]) -> tuple[
     if isinstance(device, str) and device == "all":
         return tuple(_devices("gpu") or _devices("cpu"))
     if not isinstance(device, list | tuple):
-        return (resolve(device),)  # type: ignore[arg-type]
+        return (resolve(device),)
     found = tuple(resolve(one) for one in device)
     if not found:
         raise ValueError("device must name at least one device, not an empty list")

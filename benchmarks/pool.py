@@ -15,7 +15,7 @@ from bdcc_jax.cover import vertex_cover
 from bdcc_jax.master import Master
 from bdcc_jax.subproblems.ball import Ball
 from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.engine import Engine
+from bdcc_jax.subproblems.engine import FlowEngine
 from bdcc_jax.subproblems.reference import ReferenceSolver
 
 
@@ -32,7 +32,7 @@ def subproblems(graph: Graph, ball_size: int) -> list[Subproblem]:
     """All subproblems of the first, the middle and the last round of the LP phase."""
     clock, master = Clock(None), Master(graph.weights)
     finder = DijkstraFinder(graph, vertex_cover(graph, "greedy"), ball_size)
-    engine = Engine(finder, ReferenceSolver(graph), "split")
+    engine = FlowEngine(finder, ReferenceSolver(graph), "split")
     rounds: list[tuple[list[Ball], FloatArray]] = []
     while True:
         x = master.solve(clock, np.zeros(graph.m))

@@ -22,7 +22,6 @@ from bdcc_jax.subproblems.flow_batch import layouts
 from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
 from bdcc_jax.subproblems.flows import (
     BLOCK_ENTRIES,
-    LARGEST_BATCH,
     Solution,
     solve_flows,
     solve_reduced,
@@ -109,7 +108,7 @@ def report(name: str, items: list[Subproblem], tolerance: float, mpax: int) -> N
         mine = timed(lambda: solve_reduced(few, options))[1]
         other = lp_solvers.mpax(few, tolerance)
         against_mpax = f"{other[0] / mine:.0f}x ({other[1]:.0%})" if other else "not installed"
-    groups = list(layouts(left, BLOCK_ENTRIES[True], largest=LARGEST_BATCH[True]))
+    groups = list(layouts(left, BLOCK_ENTRIES[True], uniform=True))
     use = sum(len(g.slot) for g in groups) / max(1, sum(g.padded.cost.size for g in groups))
     it = base.iterations
     figures = [

@@ -222,7 +222,9 @@ def test_shared_kernels_lower_for_cuda(monkeypatch):
         shared = []
         batch.solve(batch.problems, lambda given: shared.append(given) or solve_flows(given))
         (group, *_) = layouts(shared[0], 2**20)
-        arrays = jax.device_put((_fill(group.padded), *_start(group, None)))
+        arrays = jax.device_put(
+            (_fill(group.padded, group.batch), *_start(group, None, group.batch))
+        )
         problem, state = pdlp.prepare(*arrays, "float32", False)
         arguments = (problem, state, *jax.device_put((np.float64(1e-3), np.int32(100))))
         with jax.transfer_guard("disallow"):

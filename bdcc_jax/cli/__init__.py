@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from ..environment import package_version
-from . import demo, solve, version
+from . import batch, demo, solve, version
 from .common import INTERRUPTED, Parser
 
-COMMANDS = (solve, demo, version)
+COMMANDS = (solve, batch, demo, version)
 """In the order of ``bdcc-jax --help``."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,6 +28,10 @@ SHARING_GAIN = 8.0
 MAGNANTI_WONG_SLACK = 10.0
 """Magnanti-Wong problems are solved to this many times the tolerance: which of the active rows is
 taken is a matter of chance anyway, and it halves the time."""
+
+
+BYTES_PER_ENTRY = 400
+"""Host memory for a node or an edge of a subproblem: its data, and those of the reduction."""
 
 
 class BatchedSolver:
@@ -57,8 +62,20 @@ class BatchedSolver:
 
     def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
         """Solutions of the dual subproblem of every ball, then of the Magnanti-Wong variants."""
-        if not balls:
-            return []
+        sizes = np.array([len(ball.nodes) + len(ball.edges) for ball in balls], dtype=np.int64)
+        room = max(1, self._devices.budget // BYTES_PER_ENTRY)
+        chunk = (np.cumsum(sizes) - sizes) // room  # the same for balls that are done together
+        ends = np.searchsorted(chunk, np.unique(chunk), side="right")
+        parts = [
+            self._solve(balls[a:b], x, clock) for a, b in pairwise([0, *ends.tolist()]) if b > a
+        ]
+        return [flow for part in parts for flow in part[0]] + [
+            flow for part in parts for flow in part[1]
+        ]
+
+    def _solve(
+        self, balls: list[Ball], x: FloatArray, clock: Clock
+    ) -> tuple[list[Flow], list[Flow]]:
         batch = Batch(self._graph, balls, x)
         solve = partial(self._devices.solve_flows, check=clock.check)
         solution = batch.solve(batch.problems, partial(solve, options=self._options))
@@ -67,7 +84,7 @@ class BatchedSolver:
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
         ]
         if self._variant is None:
-            return base
+            return base, []
         penalties = [self._variant.penalty(self._graph, ball) for ball in balls]
         problems = batch.magnanti_wong(
             self._variant.tau, solution, penalties, self._options.activity
@@ -76,7 +93,7 @@ class BatchedSolver:
             self._options, tolerance=min(0.5, MAGNANTI_WONG_SLACK * self._options.tolerance)
         )
         solution = batch.solve(problems, partial(solve, options=looser))
-        return base + [
+        return base, [
             flow or self._exactly(ball, x, self._variant, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
         ]

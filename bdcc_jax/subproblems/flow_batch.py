@@ -19,12 +19,16 @@ from ..arrays import FloatArray as Floats
 from ..arrays import IntArray as Ints
 from .flow_problems import Activity, FlowProblems
 
-WIDTHS = (8, 32)
+WIDTHS = (4, 32)
 """Slots to a row: sparse (images) and dense (social, modularity) graphs."""
 
 _SLOT_COST = 20
 """One slot costs about as much time as this many entries of the dense preconditioner (measured)."""
 
+
+UNIFORM = 32
+"""Problems in every call, if their number must not change the answers: XLA's code for CPUs adds in
+another order for another number. More take less time each, but few take as long as many."""
 
 _SHARED_ENTRIES = 0.25
 """A slot of problems that share a preconditioner counts as this many entries of one: the product
@@ -77,6 +81,8 @@ class Layout(NamedTuple):
     flow_unit, price_unit, active_unit : (B,) floats
         What the padded amounts, prices, and prices of the activity row were divided by.
     padded : Padded
+    batch : int
+        Problems in a call on each device, with empty ones to fill up.
     """
 
     members: Ints
@@ -89,11 +95,13 @@ class Layout(NamedTuple):
     price_unit: Floats
     active_unit: Floats
     padded: Padded
+    batch: int
 
-    def bytes(self, shards: int) -> int:
-        """Memory that the group takes at most on each of so many devices."""
-        (batch, rows, width), size = self.padded.cost.shape, self.padded.supply.shape[1]
-        return batch_bucket(-(-batch // shards)) * problem_bytes(width, size, rows - size)
+    @property
+    def bytes(self) -> int:
+        """Memory that the group takes at most on each device."""
+        (_, rows, width), size = self.padded.cost.shape, self.padded.supply.shape[1]
+        return self.batch * problem_bytes(width, size, rows - size)
 
 
 def _concatenate(pointer: Ints, index: Ints) -> tuple[Ints, Ints, Ints]:
@@ -118,15 +126,16 @@ def _extra_rows(degree: Ints, width: int) -> Ints:
 
 
 def node_bucket(nodes: Ints) -> Ints:
-    """The next size of 16, 32, 64, 96, 128, 192, ..."""
-    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 16))).astype(np.int64)
-    return np.where((power >= 128) & (nodes <= power * 3 // 4), power * 3 // 4, power)
+    """The next size of 8, 16, 24, 32, 48, 64, 96, ..."""
+    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 8))).astype(np.int64)
+    return np.where((power >= 32) & (nodes <= power * 3 // 4), power * 3 // 4, power)
 
 
 def extra_bucket(rows: Ints, nodes: Ints) -> Ints:
-    """The next size of 1/4, 1/2, 1, 2, ... times the number of nodes."""
+    """None, or the next size of 1/4, 1/2, 1, 2, ... times the number of nodes."""
     quarters = np.maximum(4.0 * rows / nodes, 1.0)
-    return nodes * 2 ** np.ceil(np.log2(quarters)).astype(np.int64) // 4
+    some = nodes * 2 ** np.ceil(np.log2(quarters)).astype(np.int64) // 4
+    return np.where(rows > 0, some, 0)
 
 
 def batch_bucket(count: int) -> int:
@@ -159,7 +168,7 @@ def layouts(
     problems: FlowProblems,
     entries: int,
     *,
-    largest: int = 2**30,
+    uniform: bool = False,
     memory: float = np.inf,
     shards: int = 1,
 ) -> Iterator[Layout]:
@@ -170,8 +179,8 @@ def layouts(
     problems : FlowProblems
     entries : int
         Of the preconditioners of a group, at most, in each shard.
-    largest : int
-        Problems in a group, at most, in each shard.
+    uniform : bool
+        Whether the batches of a shape are all of the same size, ``UNIFORM`` if that fits.
     memory : float
         Bytes that a group may take, in each shard; but 8 problems are always taken.
     shards : int
@@ -184,11 +193,13 @@ def layouts(
         # What a problem holds for itself: its preconditioner, or its slots if that is shared.
         alone = problems.roots is None
         share = (size + spare) * (size if alone else _SHARED_ENTRIES * width)
-        most = int(min(entries / share, largest, memory / problem_bytes(width, size, spare)))
+        most = int(min(entries / share, memory / problem_bytes(width, size, spare)))
         while len(members):
-            batch = shards * batch_size(-(-len(members) // shards), most)
-            yield _layout(problems, members[:batch], width, size, spare)
-            members = members[batch:]
+            each = -(-len(members) // shards)
+            batch = batch_size(UNIFORM if uniform else each, most)
+            chosen, members = np.split(members, [shards * batch])
+            padded_to = batch if uniform else batch_bucket(-(-len(chosen) // shards))
+            yield _layout(problems, chosen, width, size, spare)._replace(batch=padded_to)
 
 
 def _shapes(problems: FlowProblems) -> Ints:
@@ -306,5 +317,6 @@ def _layout(problems: FlowProblems, index: Ints, width: int, size: int, spare: i
         root=None if problems.roots is None else problems.roots[index].astype(np.int32),
     )
     return Layout(
-        index, node, place * size + local, edge[ends], slot, sign, flow, price, active, padded
-    )
+        index, node, place * size + local, edge[ends], slot, sign, flow, price, active, padded,
+        batch_bucket(batch),
+    )  # fmt: skip

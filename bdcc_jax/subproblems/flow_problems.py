@@ -100,10 +100,11 @@ class FlowProblems:
             return np.concatenate([[0], np.cumsum(counts)])
 
         rows = [part.activity for part in parts if part.activity is not None]
+        columns = ("tail", "head", "cost", "capacity", "reward", "supply")
         return FlowProblems(
-            starts("nodes"),
-            starts("edges"),
-            *map(joined, ("tail", "head", "cost", "capacity", "reward", "supply")),
+            nodes=starts("nodes"),
+            edges=starts("edges"),
+            **{name: joined(name) for name in columns},
             activity=Activity(*(joined(f.name, rows) for f in fields(Activity))) if rows else None,
         )
 

@@ -27,10 +27,6 @@ from .reduction import Reduction, reduce_flows
 BLOCK_ENTRIES = {True: 2**20, False: 2**28}
 """Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""
 
-LARGEST_BATCH = {True: 32, False: 2**30}
-"""Problems in one call. From 128 on, XLA's code for CPUs adds in another order than for fewer: with
-at most 32, an answer does not depend on the number of problems, and it takes no longer."""
-
 DEFAULT_OPTIONS = PDLPOptions()
 
 
@@ -65,6 +61,7 @@ class Solution:
 
     def split(self, parts: Sequence[FlowProblems]) -> list[Solution]:
         """The solutions of batches that were laid end to end."""
+        names = [field.name for field in fields(self)]
         of_nodes, of_edges = {"supply", "potential"}, {"flow"}
 
         def pieces(name: str) -> list[NDArray[Any]]:
@@ -74,7 +71,7 @@ class Solution:
             ]
             return np.split(getattr(self, name), np.cumsum(lengths)[:-1])
 
-        return [Solution(*part) for part in zip(*(pieces(f.name) for f in fields(self)))]
+        return [Solution(*part) for part in zip(*map(pieces, names), strict=True)]
 
 
 def solve_flows(
@@ -117,12 +114,14 @@ def solve_flows(
     kernels = Kernels.on(devices if problems.roots is None else devices[:1])
     active = problems.activity is not None
     on_cpu = devices[0].platform == "cpu"
+    # Problems on one graph are all of one instance: always the same batches.
+    uniform = on_cpu and problems.roots is None
     with jax.enable_x64(True):
         # Half of the memory for a group, so that the next one is there when it is done.
         waiting = layouts(
             problems,
             BLOCK_ENTRIES[on_cpu],
-            largest=LARGEST_BATCH[on_cpu],
+            uniform=uniform,
             memory=memory / 2,
             shards=kernels.shards,
         )
@@ -139,10 +138,10 @@ def solve_flows(
         while running or upcoming is not None:
             if check is not None:
                 check()
-            while upcoming is not None and (not running or upcoming.bytes(kernels.shards) <= room):
+            while upcoming is not None and (not running or upcoming.bytes <= room):
                 group = _Group(upcoming, kernels, start)
                 room -= group.bytes
-                running.append((group, *kernels.prepare(*group.placed, dtype, active)))
+                running.append((group, *kernels.prepare(group.placed, dtype, active)))
                 upcoming = next(waiting, None)
             # Everything is dispatched before anything is read, so that the groups overlap.
             advanced = [
@@ -154,7 +153,7 @@ def solve_flows(
                 # Of the shard that has most of them.
                 alive, unconverged = kernels.counts(counts)
                 single = problem.cost.dtype == jnp.float32
-                size = batch_bucket(alive or unconverged)
+                size = group.batch if uniform else batch_bucket(alive or unconverged)
                 if alive and size * kernels.shards == len(state.number):
                     running.append((group, problem, state))
                     continue
@@ -205,11 +204,12 @@ class _Group:
 
     def __init__(self, layout: Layout, kernels: Kernels, start: Solution | None) -> None:
         self._layout, self._shards = layout, kernels.shards
-        self.bytes = layout.bytes(kernels.shards)
-        padded = _fill(layout.padded, kernels.shards)
-        point, weight = _start(layout, start, kernels.shards)
-        self.placed = kernels.put((padded, point, weight))
-        self._point = _start(layout, None, kernels.shards)[0]
+        self.bytes, self.batch = layout.bytes, layout.batch
+        size = layout.batch * kernels.shards
+        padded = _fill(layout.padded, size)
+        point, weight = _start(layout, start, size)
+        self.placed: tuple[Padded, Point, jax.Array] = kernels.put((padded, point, weight))
+        self._point = _start(layout, None, size)[0]
         self._per_problem = np.zeros((6, len(weight)))
 
     def take(self, state: State) -> None:
@@ -243,13 +243,9 @@ class _Group:
         out.converged[layout.members] = converged > 0
 
 
-def _size(batch: int, shards: int) -> int:
-    return shards * batch_bucket(-(-batch // shards))
-
-
-def _fill(padded: Padded, shards: int = 1) -> Padded:
-    """Empty problems up to the next batch size (all capacities zero: they stop at once)."""
-    missing = _size(len(padded.level), shards) - len(padded.level)
+def _fill(padded: Padded, size: int) -> Padded:
+    """Empty problems up to the batch size (all capacities zero: they stop at once)."""
+    missing = size - len(padded.level)
     filled: Padded = jax.tree.map(
         lambda a: np.concatenate([a, np.zeros((missing, *a.shape[1:]), a.dtype)]), padded
     )
@@ -258,12 +254,9 @@ def _fill(padded: Padded, shards: int = 1) -> Padded:
     return filled
 
 
-def _start(
-    group: Layout, start: Solution | None, shards: int = 1
-) -> tuple[Point, NDArray[np.float64]]:
+def _start(group: Layout, start: Solution | None, size: int) -> tuple[Point, NDArray[np.float64]]:
     """The warm start of a group in its own units, or zeros."""
     (batch, rows, width), nodes = group.padded.cost.shape, group.padded.supply.shape[1]
-    size = _size(batch, shards)
     shapes = (size, rows, width), (size, nodes), (size, nodes), (size,)
     point = Point._make(np.zeros(shape) for shape in shapes)
     weight = np.zeros(size)

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from . import pdlp
 from .flow_batch import Padded
@@ -19,8 +19,8 @@ from .pdhg import Point
 from .pdlp import State
 from .preconditioner import Problem
 
-BATCH = PartitionSpec("batch")
-EVERYWHERE = PartitionSpec()
+BATCH = PartitionSpec("batch")  # type: ignore[no-untyped-call]
+EVERYWHERE = PartitionSpec()  # type: ignore[no-untyped-call]
 
 
 class Kernels:
@@ -29,7 +29,8 @@ class Kernels:
     def __init__(self, devices: tuple[jax.Device, ...]) -> None:
         self.shards = len(devices)
         self._mesh: Mesh | None = None
-        self._divided = self._replicated = SingleDeviceSharding(devices[0])
+        self._divided: Sharding = SingleDeviceSharding(devices[0])
+        self._replicated: Sharding = self._divided
         if len(devices) > 1:
             self._mesh = Mesh(np.array(devices), ("batch",))
             self._divided = NamedSharding(self._mesh, BATCH)
@@ -51,11 +52,11 @@ class Kernels:
         return jax.device_put(value, self._replicated)
 
     def prepare(
-        self, padded: Padded, start: Point, weight: jax.Array, dtype: str, active: bool
+        self, placed: tuple[Padded, Point, jax.Array], dtype: str, active: bool
     ) -> tuple[Problem, State]:
         """Precondition and start."""
         kernel = self._kernel(pdlp.prepare, dtype=dtype, with_activity=active)
-        result: tuple[Problem, State] = kernel(padded, start, weight)
+        result: tuple[Problem, State] = kernel(*placed)
         return result
 
     def advance(
