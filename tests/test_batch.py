@@ -146,11 +146,11 @@ def test_a_call_that_fails_is_done_again_by_everyone_alone(monkeypatch):
 
 
 def test_limits_return_everything():
-    instances = graphs(4)
+    instances = graphs(3, n=30)
     for result, graph in zip(solve_batch(instances, time_limit=0.0), instances, strict=True):
         assert result.status == "time_limit"
         assert len(result.labels) == graph.n
-        assert result.lower_bound <= brute_force(graph) + 1e-9
+        assert result.lower_bound <= result.objective
     each = solve_batch(instances, time_limit_each=0.0)
     assert {str(result.status) for result in each} == {"time_limit"}
 
