@@ -3,11 +3,12 @@
 import logging
 from typing import TYPE_CHECKING, Any
 
+from .batch import BatchProgress, solve_batch
 from .environment import show_versions
 from .graph import Graph
 from .io import FormatError, read, write
 from .options import Options, PDLPOptions
-from .result import Progress, Result, Round, Status
+from .result import Failure, Progress, Result, Round, Status
 from .solve import solve
 from .verify import Rejected, Verdict, verify
 from .weights import weights_from_probabilities
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from .estimator import CorrelationClustering as CorrelationClustering
 
 __all__ = [
+    "BatchProgress",
+    "Failure",
     "FormatError",
     "Graph",
     "Options",
@@ -29,6 +32,7 @@ __all__ = [
     "read",
     "show_versions",
     "solve",
+    "solve_batch",
     "verify",
     "weights_from_probabilities",
     "write",

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from math import inf
 
-import jax
 import numpy as np
 
 from . import blocks, rounding
@@ -15,7 +14,7 @@ from .bounds import Bounds
 from .certificate import Claim, Division, Enumeration, Proof, Relaxation
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
-from .devices import Host
+from .devices import Devices, Host
 from .enumeration import MOST_NODES
 from .graph import Graph
 from .heuristics import lp_guided
@@ -60,7 +59,7 @@ class Benders:
         For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device or Host
+    device : Devices or Host
         Where batched work runs.
     observe : callable
         Called after every round.
@@ -77,7 +76,7 @@ class Benders:
         gap: float,
         seed: int,
         clock: Clock,
-        device: jax.Device | Host,
+        device: Devices | Host,
         observe: Observer,
         rows: Rows,
     ) -> None:

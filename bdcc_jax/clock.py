@@ -10,6 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
+from threading import Event
 
 
 class TimeLimitReached(Exception):
@@ -19,13 +21,20 @@ class TimeLimitReached(Exception):
 class Clock:
     """The time since the start of one solve, its deadline, and where the time went.
 
-    ``work`` is what has been done so far, and may not exceed ``work_limit``.
+    ``work`` is what has been done so far, and may not exceed ``work_limit``. Python delivers Ctrl-C
+    to the main thread alone: solves in other threads learn of it through ``interrupted``.
     """
 
-    def __init__(self, time_limit: float | None, work_limit: float = float("inf")) -> None:
+    def __init__(
+        self,
+        time_limit: float | None,
+        work_limit: float = inf,
+        interrupted: Event | None = None,
+    ) -> None:
         self._start = time.perf_counter()
-        self._limit = float("inf") if time_limit is None else time_limit
+        self._limit = inf if time_limit is None else time_limit
         self._work_limit = work_limit
+        self._interrupted = Event() if interrupted is None else interrupted
         self.work = 0.0
         self.spent: dict[str, float] = {}
         self.longest: dict[str, float] = {}
@@ -47,8 +56,19 @@ class Clock:
         """Work that may still be done, at least 0."""
         return max(0.0, self._work_limit - self.work)
 
+    def within(self, seconds: float = inf, work: float = inf) -> Clock:
+        """Another clock, for a part of the work: so much, but not past the limits of this one."""
+        seconds, work = min(seconds, self.remaining), min(work, self.work_remaining)
+        return Clock(seconds, work, self._interrupted)
+
+    def check_interrupt(self) -> None:
+        """Raise KeyboardInterrupt if the main thread was told to stop."""
+        if self._interrupted.is_set():
+            raise KeyboardInterrupt
+
     def check(self) -> None:
-        """Raise TimeLimitReached if the deadline has passed, or all work is done."""
+        """Raise TimeLimitReached at a limit, KeyboardInterrupt after Ctrl-C."""
+        self.check_interrupt()
         if self.elapsed >= self._limit or self.work >= self._work_limit:
             raise TimeLimitReached
 

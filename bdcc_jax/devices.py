@@ -1,9 +1,10 @@
-"""Where the batched work runs: 'auto', 'cpu', 'gpu', 'gpu:1' or a jax.Device."""
+"""Where the batched work runs: 'auto', 'cpu', 'gpu', 'gpu:1', 'all', a jax.Device or several."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -11,7 +12,17 @@ from importlib.util import find_spec
 
 import jax
 
+from .options import PDLPOptions
+from .subproblems.flow_problems import FlowProblems
+from .subproblems.flows import Solution, solve_flows
+
 INSTALL_HINT = 'pip install "bdcc-jax[cuda13]" (or [cuda12]) on a machine with an NVIDIA GPU'
+
+SHARE_OF_FREE = 0.5
+"""Of the memory that a device has free when a solve starts, batched work takes this share."""
+
+UNKNOWN_MEMORY = 2**32
+"""Bytes that are taken to be free where neither JAX nor the system says how many are."""
 
 FORKED = (
     "JAX was in use before this process was forked, and does not survive that: start workers with "
@@ -35,8 +46,52 @@ class Host:
         return self.platform
 
 
-def place(device: str | jax.Device, engine: str) -> jax.Device | Host:
-    """Find the device that is meant for an engine, and start JAX only where that takes it.
+@dataclass(frozen=True)
+class Devices:
+    """The devices of one solve, and how much memory its batched calls may take there.
+
+    Attributes
+    ----------
+    devices : tuple of jax.Device
+        Of one platform; LPs are divided among all of them, other work is the first one's.
+    memory : int, optional
+        Bytes on each device. None: half of what is free.
+
+    Examples
+    --------
+    >>> Devices((resolve("cpu"),), memory=2**20).platform
+    'cpu'
+    """
+
+    devices: tuple[jax.Device, ...]
+    memory: int | None = None
+
+    @property
+    def platform(self) -> str:
+        """'cpu', 'gpu', ..."""
+        return str(self.devices[0].platform)
+
+    @property
+    def budget(self) -> int:
+        """Bytes that batched calls may take on each device."""
+        if self.memory is not None:
+            return self.memory
+        return int(SHARE_OF_FREE * min(free_memory(device) for device in self.devices))
+
+    def solve_flows(
+        self, problems: FlowProblems, options: PDLPOptions, check: Callable[[], None]
+    ) -> Solution:
+        """Solve flow LPs on all devices."""
+        return solve_flows(problems, options, devices=self.devices, memory=self.budget, check=check)
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.devices))
+
+
+def place(
+    device: str | jax.Device | Sequence[str | jax.Device], engine: str, memory: int | None = None
+) -> Devices | Host:
+    """Find the devices that are meant for an engine, and start JAX only where that takes it.
 
     Examples
     --------
@@ -52,7 +107,29 @@ def place(device: str | jax.Device, engine: str) -> jax.Device | Host:
         return Host()
     if _forked_with_jax:
         raise RuntimeError(FORKED)
-    return resolve(device)
+    return Devices(resolve_all(device), memory)
+
+
+def resolve_all(device: str | jax.Device | Sequence[str | jax.Device]) -> tuple[jax.Device, ...]:
+    """Find the devices that are meant: 'all' are those of this process, GPUs if there are any.
+
+    Examples
+    --------
+    >>> [device.platform for device in resolve_all(["cpu"])]
+    ['cpu']
+    """
+    if isinstance(device, str) and device == "all":
+        return tuple(_devices("gpu") or _devices("cpu"))
+    if not isinstance(device, list | tuple):
+        return (resolve(device),)
+    found = tuple(resolve(one) for one in device)
+    if not found:
+        raise ValueError("device must name at least one device, not an empty list")
+    if len({one.platform for one in found}) > 1:
+        raise ValueError(f"device must be of one kind, not a mix: {', '.join(map(str, found))}")
+    if len(set(found)) < len(found):
+        raise ValueError(f"device must not name a device twice: {', '.join(map(str, found))}")
+    return found
 
 
 def resolve(device: str | jax.Device = "auto") -> jax.Device:
@@ -73,8 +150,8 @@ def resolve(device: str | jax.Device = "auto") -> jax.Device:
     match = re.fullmatch(r"(auto|cpu|gpu)(?::(\d+))?", device) if isinstance(device, str) else None
     if match is None or (match[1] == "auto" and match[2]):
         raise ValueError(
-            f"device must be 'auto', 'cpu', 'gpu', 'gpu:1' (any number) or a jax.Device, "
-            f"not {device!r}"
+            f"device must be 'auto', 'cpu', 'gpu', 'gpu:1' (any number), 'all', a jax.Device or "
+            f"a list of these, not {device!r}"
         )
     platform, index = match[1], int(match[2] or 0)
     if platform == "auto":
@@ -87,6 +164,23 @@ def resolve(device: str | jax.Device = "auto") -> jax.Device:
     if index >= len(found):
         raise ValueError(f"device {device!r}: there is only {platform}:0 to {len(found) - 1}")
     return found[index]
+
+
+def free_memory(device: jax.Device) -> int:
+    """Bytes that are free on a device, or in the machine if its memory is the device's.
+
+    Examples
+    --------
+    >>> free_memory(resolve("cpu")) > 0
+    True
+    """
+    stats = device.memory_stats() or {}
+    if "bytes_limit" in stats:
+        return max(0, int(stats["bytes_limit"]) - int(stats.get("bytes_in_use", 0)))
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not a system that says
+        return UNKNOWN_MEMORY
 
 
 def _devices(platform: str) -> list[jax.Device]:

@@ -305,7 +305,7 @@ class Master:
         try:
             thread.start()
             while not done.wait(0.1):
-                pass
+                clock.check_interrupt()
         except KeyboardInterrupt:
             highs.cancelSolve()
             if thread.ident is not None:

@@ -14,6 +14,9 @@ ActivityKind = Literal["price", "row"]
 Rounding = Literal["local", "parallel", "serial"]
 Integer = Literal["pieces", "whole"]
 
+LEAST_MEMORY = 2**20
+"""With less than this, not even the smallest batch of the smallest problems fits."""
+
 
 @dataclass(frozen=True)
 class PDLPOptions:
@@ -99,6 +102,9 @@ class Options:
         Stop after this many rounds.
     absolute_gap : float
         Stop when the upper and the lower bound differ by at most this.
+    memory : int, optional
+        Bytes that the batched calls of 'pdlp' and 'device_packing' may take on each device; what
+        does not fit is done in chunks. None: half of what is free.
     pdlp : PDLPOptions
         Tolerance and limits of the engine 'pdlp'.
 
@@ -124,6 +130,7 @@ class Options:
     integer: Integer = "pieces"
     max_rounds: int | None = None
     absolute_gap: float = 0.0
+    memory: int | None = None
     pdlp: PDLPOptions = field(default_factory=PDLPOptions)
 
     def __post_init__(self) -> None:
@@ -148,6 +155,7 @@ class Options:
             raise ValueError(f"tau must lie strictly between 0 and 1, or be None, not {self.tau}")
         _check_count("ball_size", self.ball_size, at_least=2)
         _check_count("max_rounds", self.max_rounds, at_least=1)
+        _check_count("memory", self.memory, at_least=LEAST_MEMORY)
         check_amount("cover_time_limit", self.cover_time_limit)
         check_amount("absolute_gap", self.absolute_gap)
         if not isinstance(self.pdlp, PDLPOptions):

@@ -35,6 +35,7 @@ class Status(StrEnum):
     INTERRUPTED = "interrupted"
     STOPPED = "stopped"
     NUMERICAL = "numerical"
+    ERROR = "error"
 
     @property
     def explanation(self) -> str:
@@ -53,6 +54,7 @@ _EXPLANATIONS = {
         "the weights are too far apart for the LP solver's tolerances; both bounds hold, "
         "but they could not be brought together"
     ),
+    Status.ERROR: "the instance could not be read or solved; its error says why",
 }
 
 
@@ -287,6 +289,38 @@ class Result:
         from .report import table
 
         return table(self._facts())
+
+
+@dataclass(frozen=True, eq=False)
+class Failure:
+    """What :func:`bdcc_jax.solve_batch` has in place of the result of a bad instance.
+
+    Examples
+    --------
+    >>> failure = Failure(ValueError("weights must be finite: entry 0 is nan"))
+    >>> failure.status == "error", failure.message
+    (True, 'weights must be finite: entry 0 is nan')
+    """
+
+    error: Exception
+
+    @property
+    def status(self) -> Status:
+        """Always ``Status.ERROR``."""
+        return Status.ERROR
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in one line."""
+        error = self.error
+        # str() of what the system raises starts with a number that helps nobody.
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            return f"{error.filename}: {error.strerror}"
+        return " ".join(str(error).split()) or type(error).__name__
+
+    def to_dict(self) -> dict[str, Any]:
+        """The status and the message, ready for JSON."""
+        return {"status": str(self.status), "message": self.message}
 
 
 def relative_gap(upper: float, lower: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -12,6 +13,8 @@ from . import devices
 from .checkpoint import Checkpoint
 from .clock import Clock
 from .convert import as_graph
+from .devices import Devices, Host
+from .graph import Graph
 from .highs import release_scheduler
 from .interrupts import interruptible
 from .options import Options, check_amount
@@ -25,7 +28,7 @@ logger = logging.getLogger(__name__)
 def solve(
     graph: Any,
     *,
-    device: str | jax.Device = "auto",
+    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
     time_limit: float | None = None,
     gap: float = 0.0,
     seed: int = 0,
@@ -40,8 +43,9 @@ def solve(
     ----------
     graph : Graph, path, networkx graph, scipy sparse or square dense matrix, DataFrame, (u, v, w)
         The instance; positive weights attract, negative weights repel.
-    device : str or jax.Device
-        'auto' (a GPU if there is one), 'cpu', 'gpu', 'gpu:1' or a device of JAX.
+    device : str, jax.Device or list of these
+        'auto' (a GPU if there is one), 'cpu', 'gpu', 'gpu:1' or a device of JAX. With several, or
+        'all', the engine 'pdlp' divides its LPs among them.
     time_limit : float, optional
         Seconds; the best clustering by then is returned.
     gap : float
@@ -75,37 +79,21 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
-    options = Options() if options is None else options
-    if not isinstance(options, Options):
-        raise ValueError(f"options must be an Options object, not {options!r}")
-    where = devices.place(device, options.engine)
-    if options.engine in ("packing", "reference") and where.platform != "cpu":
-        raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
-    if time_limit is not None:
-        check_amount("time_limit", time_limit)
-    check_amount("gap", gap)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed must be an integer >= 0, not {seed!r}")
-    if callback is not None and not callable(callback):
-        raise ValueError(f"callback must be callable, not {callback!r}")
+    options, where = check_arguments(device, time_limit, gap, seed, options, callback)
     saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
 
     clock = Clock(time_limit)
     shown = view(progress, clock)
 
     def observe(state: Progress) -> bool:
-        logger.debug("%s", state.round)
         if shown is not None:
             shown(state)
-        if saved is not None:
-            saved.write_if_due(run.bounds, run.history)
         return bool(callback(state)) if callback is not None else False
 
-    logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, where)
     if shown is not None:
         shown.start()
     try:
-        run = Solver(
+        return solve_graph(
             graph,
             options,
             gap=gap,
@@ -115,41 +103,96 @@ def solve(
             callback=observe,
             checkpoint=saved,
         )
-        if saved is not None:
-            run.resume(saved)
-        try:
-            with interruptible():
-                status = run.run()
-        except KeyboardInterrupt:  # when it was just about to return
-            status = Status.INTERRUPTED
     finally:
-        release_scheduler()
         if shown is not None:
             shown.close()
-    if saved is not None:
+
+
+def check_arguments(
+    device: str | jax.Device | Sequence[str | jax.Device],
+    time_limit: float | None,
+    gap: float,
+    seed: int,
+    options: Options | None,
+    callback: object,
+) -> tuple[Options, Devices | Host]:
+    """Refuse what a solve cannot be asked for; returns the options and where to solve."""
+    options = Options() if options is None else options
+    if not isinstance(options, Options):
+        raise ValueError(f"options must be an Options object, not {options!r}")
+    where = devices.place(device, options.engine, options.memory)
+    if options.engine in ("packing", "reference") and where.platform != "cpu":
+        raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
+    if time_limit is not None:
+        check_amount("time_limit", time_limit)
+    check_amount("gap", gap)
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"seed must be an integer >= 0, not {seed!r}")
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback must be callable, not {callback!r}")
+    return options, where
+
+
+def solve_graph(
+    graph: Graph,
+    options: Options,
+    *,
+    gap: float,
+    seed: int,
+    clock: Clock,
+    device: Devices | Host,
+    callback: Callback,
+    checkpoint: Checkpoint | None = None,
+) -> Result:
+    """Solve with arguments that have been checked."""
+
+    def observe(state: Progress) -> bool:
+        logger.debug("%s", state.round)
+        if checkpoint is not None:
+            checkpoint.write_if_due(run.bounds, run.history)
+        return bool(callback(state))
+
+    logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, device)
+    run = Solver(
+        graph,
+        options,
+        gap=gap,
+        seed=seed,
+        clock=clock,
+        device=device,
+        callback=observe,
+        checkpoint=checkpoint,
+    )
+    if checkpoint is not None:
+        run.resume(checkpoint)
+    try:
+        with interruptible():
+            status = run.run()
+    except KeyboardInterrupt:  # when it was just about to return
+        status = Status.INTERRUPTED
+    finally:
+        release_scheduler()
+    if checkpoint is not None:
         try:
-            saved.restore_bound(run.bounds)
-            saved.write(run.bounds, run.history, run.removed, run.bounds.proof)
+            checkpoint.restore_bound(run.bounds)
+            checkpoint.write(run.bounds, run.history, run.removed, run.bounds.proof)
         except KeyboardInterrupt:  # the last file that was complete is still there
             status = run.bounds.verdict or Status.INTERRUPTED
+    bounds = run.bounds
     logger.info(
-        "end after %.2f s: %s, %.10g to %.10g",
-        clock.elapsed,
-        status,
-        run.bounds.lower,
-        run.bounds.upper,
+        "end after %.2f s: %s, %.10g to %.10g", clock.elapsed, status, bounds.lower, bounds.upper
     )
     return Result(
         graph=graph,
-        labels=run.bounds.labels,
-        objective=graph.objective(run.bounds.labels),
-        lower_bound=run.bounds.lower,
+        labels=bounds.labels,
+        objective=graph.objective(bounds.labels),
+        lower_bound=bounds.lower,
         status=status,
-        tolerance=run.bounds.tolerance,
+        tolerance=bounds.tolerance,
         history=tuple(run.history),
         timings={**clock.spent, "total": clock.elapsed},
         options=options,
-        device=str(where),
+        device=str(device),
         removed=run.removed,
-        proof=run.bounds.proof,
+        proof=bounds.proof,
     )

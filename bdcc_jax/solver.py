@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 
-import jax
 import numpy as np
 
 from . import fixing
@@ -22,7 +21,7 @@ from .bounds import Bounds
 from .certificate import Decision, Division, Enumeration, Proof, Reduction, Relaxation
 from .checkpoint import Checkpoint, SavedLP
 from .clock import Clock, TimeLimitReached
-from .devices import Host
+from .devices import Devices, Host
 from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import local_search
@@ -85,7 +84,7 @@ class Solver:
         For everything random.
     clock : Clock
         Holds the deadline; collects the timings.
-    device : jax.Device or Host
+    device : Devices or Host
         Where batched work runs.
     callback : callable, optional
         Sees every round; stops the run by returning True.
@@ -105,7 +104,7 @@ class Solver:
         gap: float = 0.0,
         seed: int,
         clock: Clock,
-        device: jax.Device | Host,
+        device: Devices | Host,
         callback: Callback | None = None,
         rows: Rows | None = None,
         checkpoint: Checkpoint | None = None,
@@ -327,7 +326,7 @@ class Solver:
 
         self._log("fixing all but %d of %d edges", left.graph.m, self._graph.m)
         with self._clock.measure("rounding"):
-            clock = Clock(self._clock.remaining, max(GUESS_WORK, self._clock.work))
+            clock = self._clock.within(work=max(GUESS_WORK, self._clock.work))
             solver = self._solver(
                 left.graph,
                 replace(self._options, presolve=True, heuristics=False),

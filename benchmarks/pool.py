@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,6 @@ from bdcc_jax.master import Master
 from bdcc_jax.subproblems.ball import Ball
 from bdcc_jax.subproblems.dijkstra import DijkstraFinder
 from bdcc_jax.subproblems.engine import FlowEngine
-from bdcc_jax.subproblems.flow_problems import FlowProblems
 from bdcc_jax.subproblems.reference import ReferenceSolver
 
 
@@ -70,15 +69,3 @@ def graphs(data: Path | None, families: tuple[str, ...], most: int) -> list[Grap
         paths = [path for path in paths if path.stat().st_size < 100_000]
         chosen += paths[:: max(1, -(-len(paths) // most))]
     return [bdcc_jax.read(path) for path in chosen]
-
-
-def join(parts: list[FlowProblems]) -> FlowProblems:
-    """Several batches of LPs, laid end to end."""
-    fields = ("tail", "head", "cost", "capacity", "reward", "supply")
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
-    counts = {
-        name: np.concatenate([np.diff(getattr(part, name)) for part in parts])
-        for name in ("nodes", "edges")
-    }
-    starts = {name: np.concatenate([[0], np.cumsum(c)]) for name, c in counts.items()}
-    return replace(parts[0], **columns, **starts)

@@ -20,13 +20,18 @@ from bdcc_jax import PDLPOptions, compilation_cache
 from bdcc_jax.subproblems.batched import Batch, loose
 from bdcc_jax.subproblems.flow_batch import layouts
 from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
-from bdcc_jax.subproblems.flows import BLOCK_ENTRIES, Solution, solve_flows, solve_reduced
+from bdcc_jax.subproblems.flows import (
+    BLOCK_ENTRIES,
+    Solution,
+    solve_flows,
+    solve_reduced,
+)
 from bdcc_jax.subproblems.paths import Flow, decompose
 from bdcc_jax.subproblems.reduction import reduce_flows
 from bdcc_jax.subproblems.restriction import restrict
 
 from . import lp_solvers
-from .pool import Subproblem, join, pool
+from .pool import Subproblem, pool
 
 FAMILIES = {
     "image": ("bsds300test-rf255ucm", "opengm-knott3d-stitched", "opengm-imageseg-stitched"),
@@ -70,7 +75,9 @@ def flows(items: list[Subproblem], problems: FlowProblems, solution: Solution) -
 
 
 def report(name: str, items: list[Subproblem], tolerance: float, mpax: int) -> None:
-    problems = join([Batch(item.graph, [item.ball], item.x).problems for item in items])
+    problems = FlowProblems.concatenate(
+        [Batch(item.graph, [item.ball], item.x).problems for item in items]
+    )
     options, count = PDLPOptions(tolerance=tolerance), len(problems)
     compiling, seconds, base = timed(lambda: solve_reduced(problems, options))
     _, unreduced, _ = timed(lambda: solve_flows(problems, options))
@@ -101,11 +108,13 @@ def report(name: str, items: list[Subproblem], tolerance: float, mpax: int) -> N
         )
     against_mpax = "-"
     if mpax:
-        few = join([Batch(i.graph, [i.ball], i.x).problems for i in items[:mpax]])
+        few = FlowProblems.concatenate(
+            [Batch(i.graph, [i.ball], i.x).problems for i in items[:mpax]]
+        )
         mine = timed(lambda: solve_reduced(few, options))[1]
         other = lp_solvers.mpax(few, tolerance)
         against_mpax = f"{other[0] / mine:.0f}x ({other[1]:.0%})" if other else "not installed"
-    groups = layouts(left, BLOCK_ENTRIES[True])
+    groups = list(layouts(left, BLOCK_ENTRIES[True], uniform=True))
     use = sum(len(g.slot) for g in groups) / max(1, sum(g.padded.cost.size for g in groups))
     it = base.iterations
     figures = [

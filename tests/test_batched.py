@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from oracles import all_cuts, brute_force, instance, random_graph
 
-from bdcc_jax import Graph, Options, PDLPOptions, compilation_cache, solve
+from bdcc_jax import Graph, Options, PDLPOptions, compilation_cache, devices, solve
 from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.cover import vertex_cover
+from bdcc_jax.devices import Devices
 from bdcc_jax.subproblems import batched, pdlp
 from bdcc_jax.subproblems.batched import Batch, BatchedSolver
 from bdcc_jax.subproblems.dijkstra import DijkstraFinder
@@ -138,13 +139,13 @@ def test_brute_force(options):
 def test_what_does_not_converge_goes_to_the_exact_solver_and_is_counted(monkeypatch):
     given = []
 
-    def never(problems, **keywords):
+    def never(problems, *arguments, **keywords):
         given.append(len(problems))
-        solution = solve_flows(problems, **keywords)
+        solution = solve_flows(problems, *arguments, **keywords)
         solution.converged[:] = False
         return solution
 
-    monkeypatch.setattr(batched, "solve_flows", never)
+    monkeypatch.setattr(devices, "solve_flows", never)
     graph = random_graph(np.random.default_rng(4), 25, 0.4)
     optimum = solve(graph).objective
     for tau in (None, 0.5):
@@ -159,7 +160,9 @@ def test_fallback_flows_are_those_of_the_reference():
     graph = random_graph(np.random.default_rng(5), 20, 0.4)
     x = graph.negative.astype(float)
     balls = DijkstraFinder(graph, vertex_cover(graph, "greedy"), None).find(x, Clock(None))
-    solver = BatchedSolver(graph, None, PDLPOptions(tolerance=1e-9, iteration_limit=1), CPU)
+    solver = BatchedSolver(
+        graph, None, PDLPOptions(tolerance=1e-9, iteration_limit=1), Devices((CPU,))
+    )
     exact, fallbacks = ReferenceSolver(graph), 0
     for ball, flow in zip(balls, solver.solve(balls, x, Clock(None)), strict=True):
         if flow.fallback:
@@ -173,12 +176,17 @@ def test_the_deadline_is_honoured_within_a_batch():
     x = graph.negative.astype(float)
     balls = DijkstraFinder(graph, vertex_cover(graph, "greedy"), None).find(x, Clock(None))
     with pytest.raises(TimeLimitReached):
-        BatchedSolver(graph, None, PDLPOptions(), CPU).solve(balls, x, Clock(0.0))
+        BatchedSolver(graph, None, PDLPOptions(), Devices((CPU,))).solve(balls, x, Clock(0.0))
 
 
 def test_no_balls_no_work():
     graph = Graph.from_edges([0], [1], [1.0])
-    assert BatchedSolver(graph, None, PDLPOptions(), CPU).solve([], np.zeros(1), Clock(None)) == []
+    assert (
+        BatchedSolver(graph, None, PDLPOptions(), Devices((CPU,))).solve(
+            [], np.zeros(1), Clock(None)
+        )
+        == []
+    )
 
 
 def test_engines():
@@ -214,7 +222,9 @@ def test_shared_kernels_lower_for_cuda(monkeypatch):
         shared = []
         batch.solve(batch.problems, lambda given: shared.append(given) or solve_flows(given))
         (group, *_) = layouts(shared[0], 2**20)
-        arrays = jax.device_put((_fill(group.padded), *_start(group, None)))
+        arrays = jax.device_put(
+            (_fill(group.padded, group.batch), *_start(group, None, group.batch))
+        )
         problem, state = pdlp.prepare(*arrays, "float32", False)
         arguments = (problem, state, *jax.device_put((np.float64(1e-3), np.int32(100))))
         with jax.transfer_guard("disallow"):

@@ -114,8 +114,9 @@ def check(problems, solution, tolerance, share=3.0):
 @pytest.fixture(scope="module")
 def mixed():
     rng = np.random.default_rng(7)
-    parts = [planar(rng, int(n)) for n in rng.integers(8, 70, 12)]
-    parts += [complete(rng, int(n)) for n in rng.integers(5, 40, 4)]
+    # Few sizes: every shape is compiled.
+    parts = [planar(rng, n) for n in (10, 30, 60) for _ in range(4)]
+    parts += [complete(rng, n) for n in (6, 6, 30, 30)]
     parts += [star(rng, 30), star(rng, 61), path(rng, 2), path(rng, 12)]
     return join(parts)
 
@@ -192,9 +193,11 @@ def test_magnanti_wong_agrees_with_highs(mixed, tau, kind):
 
 
 def device_problem(problems, dtype="float32"):
-    group = layouts(problems, 2**19)[0]
+    group = next(layouts(problems, 2**19))
     active = problems.activity is not None
-    arrays = jax.device_put((flows._fill(group.padded), *flows._start(group, None)))
+    arrays = jax.device_put(
+        (flows._fill(group.padded, group.batch), *flows._start(group, None, group.batch))
+    )
     return pdlp.prepare(*arrays, dtype, active)
 
 
@@ -246,9 +249,9 @@ def test_few_compilations():
 
 
 def test_buckets():
-    assert node_bucket(np.array([1, 16, 17, 64, 65])).tolist() == [16, 16, 32, 64, 96]
+    assert node_bucket(np.array([1, 16, 17, 64, 65])).tolist() == [8, 16, 24, 64, 96]
     rows, nodes = np.array([0, 16, 17, 65, 300]), np.full(5, 64)
-    assert extra_bucket(rows, nodes).tolist() == [16, 16, 32, 128, 512]
+    assert extra_bucket(rows, nodes).tolist() == [0, 16, 32, 128, 512]
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from ..environment import package_version
 from ..interrupts import is_interrupt
-from . import convert, demo, info, solve, verify, version
+from . import batch, convert, demo, info, solve, verify, version
 from .common import INTERRUPTED, Parser
 from .signals import SIGNALS
 
-COMMANDS = (solve, verify, info, convert, demo, version)
+COMMANDS = (solve, batch, verify, info, convert, demo, version)
 """In the order of ``bdcc-jax --help``."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import FloatArray
+from ..batch import solve_batch
 from ..graph import Graph
-from ..result import Status
-from ..solve import solve
+from ..result import Failure, Status
 from .edges import Edges
 
 
@@ -22,10 +22,12 @@ def optimal_cuts(edges: Edges, weights: FloatArray) -> FloatArray:
     """
     u, v = edges.pairs.T
     cuts = np.empty(weights.shape)
-    for i, w in enumerate(weights):
-        # On the CPU: inside a JAX program, its own device is busy waiting for this answer.
-        result = solve(Graph(edges.n, edges.pairs, w), device="cpu")
+    graphs = [Graph(edges.n, edges.pairs, w) for w in weights]
+    # On the CPU: inside a JAX program, its own device is busy waiting for this answer.
+    for i, result in enumerate(solve_batch(graphs, device="cpu")):
+        if isinstance(result, Failure):
+            raise result.error
         if result.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt  # what solve would return must not be learnt from
+            raise KeyboardInterrupt  # what it returns then must not be learnt from
         cuts[i] = result.labels[u] != result.labels[v]
     return cuts

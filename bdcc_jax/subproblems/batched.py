@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 
-import jax
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
 from ..clock import Clock
+from ..devices import Devices
 from ..graph import Graph
 from ..options import ActivityKind, PDLPOptions
 from .ball import Ball
 from .flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
-from .flows import Solution, expand, solve_flows
+from .flows import Solution, expand
 from .magnanti_wong import MagnantiWong
 from .paths import Flow
 from .reduction import reduce_flows
@@ -30,6 +31,10 @@ MAGNANTI_WONG_SLACK = 10.0
 1 - tau that they may lose: which of the active rows is taken is a matter of chance anyway."""
 
 
+BYTES_PER_ENTRY = 400
+"""Host memory for a node or an edge of a subproblem: its data, and those of the reduction."""
+
+
 class BatchedSolver:
     """Solves all subproblems at once; what does not converge goes to the exact solver.
 
@@ -41,7 +46,7 @@ class BatchedSolver:
         Solve this variant of every subproblem too.
     options : PDLPOptions
         When a problem has converged.
-    device : jax.Device
+    devices : Devices
         Where to solve.
     """
 
@@ -50,32 +55,44 @@ class BatchedSolver:
         graph: Graph,
         variant: MagnantiWong | None,
         options: PDLPOptions,
-        device: jax.Device,
+        devices: Devices,
     ) -> None:
         self._graph, self._variant = graph, variant
-        self._options, self._device = options, device
+        self._options, self._devices = options, devices
         self._exact = ReferenceSolver(graph)
 
     def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
         """Solutions of the dual subproblem of every ball, then of the Magnanti-Wong variants."""
-        if not balls:
-            return []
+        sizes = np.array([len(ball.nodes) + len(ball.edges) for ball in balls], dtype=np.int64)
+        room = max(1, self._devices.budget // BYTES_PER_ENTRY)
+        chunk = (np.cumsum(sizes) - sizes) // room  # the same for balls that are done together
+        ends = np.searchsorted(chunk, np.unique(chunk), side="right")
+        parts = [
+            self._solve(balls[a:b], x, clock) for a, b in pairwise([0, *ends.tolist()]) if b > a
+        ]
+        return [flow for part in parts for flow in part[0]] + [
+            flow for part in parts for flow in part[1]
+        ]
+
+    def _solve(
+        self, balls: list[Ball], x: FloatArray, clock: Clock
+    ) -> tuple[list[Flow], list[Flow]]:
         batch = Batch(self._graph, balls, x)
-        solve = partial(solve_flows, device=self._device, check=clock.check)
+        solve = partial(self._devices.solve_flows, check=clock.check)
         solution = batch.solve(batch.problems, partial(solve, options=self._options))
         base = [
             flow or self._exactly(ball, x, None, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
         ]
         if self._variant is None:
-            return base
+            return base, []
         penalties = [self._variant.penalty(self._graph, ball) for ball in balls]
         problems = batch.magnanti_wong(
             self._variant.tau, solution, penalties, self._options.activity
         )
         looser = replace(self._options, tolerance=loose(self._options.tolerance, self._variant.tau))
         solution = batch.solve(problems, partial(solve, options=looser))
-        return base + [
+        return base, [
             flow or self._exactly(ball, x, self._variant, clock)
             for ball, flow in zip(balls, batch.flows(solution), strict=True)
         ]

@@ -18,6 +18,9 @@ from .buckets import bucket, pad
 from .dijkstra import DijkstraFinder
 from .halving import is_out_of_memory
 
+MOST_ROOTS = 2048
+"""Roots in one call: more make it no faster, and the clock is looked at between calls."""
+
 BYTES_PER_ENTRY = 64
 """Device memory for one node of one root: distances, hops and parents, old, new and in flight."""
 
@@ -56,7 +59,9 @@ class DeviceFinder:
         self._arcs = arc_groups(graph)
         self._on_device = jax.device_put(self._arcs, device)
         fits = memory // (BYTES_PER_ENTRY * self._arcs.n_nodes)
-        self._chunk = max(LEAST_ROOTS, 1 << max(0, int(fits).bit_length() - 1))
+        self._chunk = 8
+        while 4 * self._chunk <= min(fits, MOST_ROOTS):
+            self._chunk *= 4
 
     def find(self, x: FloatArray, clock: Clock) -> list[Ball]:
         """The balls of all violated roots."""
@@ -102,7 +107,7 @@ class DeviceFinder:
     ) -> list[Ball]:
         limits = np.zeros(len(roots))
         np.maximum.at(limits, column, reach)
-        width, targets = bucket(len(roots)), bucket(len(edges))
+        width, targets = _coarse(len(roots)), _coarse(len(edges))
         on_device = self._put(pad(roots, width, -1).astype(np.int32))
         distance = distances(
             self._on_device, lengths, on_device, self._put(pad(limits, width, 0.0))
@@ -119,7 +124,7 @@ class DeviceFinder:
             return []
         edges, far_ends, column = edges[violated], far_ends[violated], column[violated]
         hit, column = np.unique(column, return_inverse=True)
-        picked = self._put(pad(hit, bucket(len(hit)), hit[0]).astype(np.int32))
+        picked = self._put(pad(hit, _coarse(len(hit)), hit[0]).astype(np.int32))
         near, hops, arc = (
             np.asarray(a)[:, : len(hit)]
             for a in _trees(self._on_device, lengths, on_device, distance, picked)
@@ -146,6 +151,14 @@ class DeviceFinder:
     def _put(self, array: NDArray[Any]) -> jax.Array:
         on_device: jax.Array = jax.device_put(array, self._device)
         return on_device
+
+
+def _coarse(size: int) -> int:
+    """The smallest of 8, 32, 128, ... that is at least ``size``: few shapes, so few kernels."""
+    coarse = 8
+    while coarse < size:
+        coarse *= 4
+    return coarse
 
 
 @jax.jit

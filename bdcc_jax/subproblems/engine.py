@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import jax
 import numpy as np
 
 from ..arrays import FloatArray
 from ..clock import Clock
 from ..compilation_cache import enable as enable_compilation_cache
 from ..cover import Cover
-from ..devices import Host, resolve
+from ..devices import Devices, Host, resolve
 from ..graph import Graph
 from ..options import Options, RowKind
 from ..rows import Rows
@@ -85,7 +84,7 @@ def make_engine(
     cover: Cover,
     options: Options,
     rng: np.random.Generator,
-    device: jax.Device | Host,
+    device: Devices | Host,
 ) -> Engine:
     """The engine that the options ask for, on a device; 'auto' is explained in Options."""
     variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
@@ -104,11 +103,12 @@ def make_engine(
             options.rows,
         )
     enable_compilation_cache()
-    on = resolve("cpu") if isinstance(device, Host) else device
+    where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
+    first, share = where.devices[0], where.budget // 2
     if choice == "device_packing":
-        return DevicePackingEngine(graph, cover, options.ball_size, on)
+        return DevicePackingEngine(graph, cover, options.ball_size, first, share)
     return FlowEngine(
-        DeviceFinder(graph, cover, options.ball_size, on),
-        BatchedSolver(graph, variant, options.pdlp, on),
+        DeviceFinder(graph, cover, options.ball_size, first, share),
+        BatchedSolver(graph, variant, options.pdlp, where),
         options.rows,
     )

@@ -9,6 +9,7 @@ conserved there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,15 +19,16 @@ from ..arrays import FloatArray as Floats
 from ..arrays import IntArray as Ints
 from .flow_problems import Activity, FlowProblems
 
-WIDTHS = (8, 32)
+WIDTHS = (4, 32)
 """Slots to a row: sparse (images) and dense (social, modularity) graphs."""
 
 _SLOT_COST = 20
 """One slot costs about as much time as this many entries of the dense preconditioner (measured)."""
 
 
-_SMALLEST_GROUP = 32
-"""Fewer problems than this are padded to a larger shape rather than compiled for their own."""
+UNIFORM = 32
+"""Problems in every call, if their number must not change the answers: XLA's code for CPUs adds in
+another order for another number. More take less time each, but few take as long as many."""
 
 _SHARED_ENTRIES = 0.25
 """A slot of problems that share a preconditioner counts as this many entries of one: the product
@@ -79,6 +81,8 @@ class Layout(NamedTuple):
     flow_unit, price_unit, active_unit : (B,) floats
         What the padded amounts, prices, and prices of the activity row were divided by.
     padded : Padded
+    batch : int
+        Problems in a call on each device, with empty ones to fill up.
     """
 
     members: Ints
@@ -91,6 +95,13 @@ class Layout(NamedTuple):
     price_unit: Floats
     active_unit: Floats
     padded: Padded
+    batch: int
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the group takes at most on each device."""
+        (_, rows, width), size = self.padded.cost.shape, self.padded.supply.shape[1]
+        return self.batch * problem_bytes(width, size, rows - size)
 
 
 def _concatenate(pointer: Ints, index: Ints) -> tuple[Ints, Ints, Ints]:
@@ -115,15 +126,16 @@ def _extra_rows(degree: Ints, width: int) -> Ints:
 
 
 def node_bucket(nodes: Ints) -> Ints:
-    """The next size of 16, 32, 64, 96, 128, 192, ..."""
-    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 16))).astype(np.int64)
-    return np.where((power >= 128) & (nodes <= power * 3 // 4), power * 3 // 4, power)
+    """The next size of 8, 16, 24, 32, 48, 64, 96, ..."""
+    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 8))).astype(np.int64)
+    return np.where((power >= 32) & (nodes <= power * 3 // 4), power * 3 // 4, power)
 
 
 def extra_bucket(rows: Ints, nodes: Ints) -> Ints:
-    """The next size of 1/4, 1/2, 1, 2, ... times the number of nodes."""
+    """None, or the next size of 1/4, 1/2, 1, 2, ... times the number of nodes."""
     quarters = np.maximum(4.0 * rows / nodes, 1.0)
-    return nodes * 2 ** np.ceil(np.log2(quarters)).astype(np.int64) // 4
+    some = nodes * 2 ** np.ceil(np.log2(quarters)).astype(np.int64) // 4
+    return np.where(rows > 0, some, 0)
 
 
 def batch_bucket(count: int) -> int:
@@ -142,25 +154,59 @@ def batch_size(count: int, most: int) -> int:
     return size
 
 
-def layouts(problems: FlowProblems, entries: int) -> list[Layout]:
-    """Sort problems by shape and pad them, at most `entries` of the preconditioners to a group."""
+def problem_bytes(width: int, size: int, spare: int) -> int:
+    """Device memory that one problem of a shape takes at most, in float64 and while it is prepared.
+
+    Its matrix as it is inverted, its inverse and that of float32 before; and what lives on slots:
+    the data, the iterates, and what is in flight.
+    """
+    rows = size + spare
+    return 8 * (6 * size * rows + 24 * rows * width)
+
+
+def layouts(
+    problems: FlowProblems,
+    entries: int,
+    *,
+    uniform: bool = False,
+    memory: float = np.inf,
+    shards: int = 1,
+) -> Iterator[Layout]:
+    """Sort problems by shape and pad them, group by group as they are asked for.
+
+    Parameters
+    ----------
+    problems : FlowProblems
+    entries : int
+        Of the preconditioners of a group, at most, in each shard.
+    uniform : bool
+        Whether the batches of a shape are all of the same size, ``UNIFORM`` if that fits.
+    memory : float
+        Bytes that a group may take, in each shard; but 8 problems are always taken.
+    shards : int
+        Parts that a group will be divided into.
+    """
     shapes = _shapes(problems)
-    groups = []
     for shape in np.unique(shapes, axis=0):
         members = np.flatnonzero((shapes == shape).all(1))
         width, size, spare = (int(n) for n in shape)
         # What a problem holds for itself: its preconditioner, or its slots if that is shared.
         alone = problems.roots is None
         share = (size + spare) * (size if alone else _SHARED_ENTRIES * width)
+        most = int(min(entries / share, memory / problem_bytes(width, size, spare)))
         while len(members):
-            batch = batch_size(len(members), int(entries / share))
-            groups.append(_layout(problems, members[:batch], width, size, spare))
-            members = members[batch:]
-    return groups
+            each = -(-len(members) // shards)
+            batch = batch_size(UNIFORM if uniform else each, most)
+            chosen, members = np.split(members, [shards * batch])
+            padded_to = batch if uniform else batch_bucket(-(-len(chosen) // shards))
+            yield _layout(problems, chosen, width, size, spare)._replace(batch=padded_to)
 
 
 def _shapes(problems: FlowProblems) -> Ints:
-    """(width, nodes, extra rows) for every problem: the cheapest, unless too few would share it."""
+    """(width, nodes, extra rows) for every problem: the cheapest, whatever the others are.
+
+    The order of sums follows the shape: a problem has one answer, in any company.
+    """
     count = len(problems)
     nodes, degree = node_bucket(np.diff(problems.nodes)), _degrees(problems)
     owner = np.repeat(np.arange(count), np.diff(problems.nodes))
@@ -168,13 +214,7 @@ def _shapes(problems: FlowProblems) -> Ints:
     extra = extra_bucket(extra, nodes)
     widths = np.array(WIDTHS)[:, None]
     choice = np.argmin((nodes + extra) * (nodes + _SLOT_COST * widths), axis=0)
-    shapes = np.stack([widths[choice, 0], nodes, extra[choice, np.arange(count)]], 1)
-    for shape in np.unique(shapes, axis=0):
-        members = (shapes == shape).all(1)
-        larger = shapes[(shapes >= shape).all(1) & ~members & (shapes[:, 0] == shape[0])]
-        if members.sum() < _SMALLEST_GROUP and len(larger):
-            shapes[members] = np.unique(larger, axis=0)[0]
-    return shapes
+    return np.stack([widths[choice, 0], nodes, extra[choice, np.arange(count)]], 1)
 
 
 def _units(
@@ -277,5 +317,6 @@ def _layout(problems: FlowProblems, index: Ints, width: int, size: int, spare: i
         root=None if problems.roots is None else problems.roots[index].astype(np.int32),
     )
     return Layout(
-        index, node, place * size + local, edge[ends], slot, sign, flow, price, active, padded
-    )
+        index, node, place * size + local, edge[ends], slot, sign, flow, price, active, padded,
+        batch_bucket(batch),
+    )  # fmt: skip

@@ -10,7 +10,9 @@ One LP lives on an undirected graph whose local node 0 is the root:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +87,26 @@ class FlowProblems:
 
     def __len__(self) -> int:
         return len(self.nodes) - 1
+
+    @staticmethod
+    def concatenate(parts: Sequence[FlowProblems]) -> FlowProblems:
+        """Lay batches end to end; all or none with an activity row, and none on a shared graph."""
+
+        def joined(name: str, of: Sequence[Any] = parts) -> Any:
+            return np.concatenate([getattr(part, name) for part in of])
+
+        def starts(name: str) -> Ints:
+            counts = np.concatenate([np.diff(getattr(part, name)) for part in parts])
+            return np.concatenate([[0], np.cumsum(counts)])
+
+        rows = [part.activity for part in parts if part.activity is not None]
+        columns = ("tail", "head", "cost", "capacity", "reward", "supply")
+        return FlowProblems(
+            nodes=starts("nodes"),
+            edges=starts("edges"),
+            **{name: joined(name) for name in columns},
+            activity=Activity(*(joined(f.name, rows) for f in fields(Activity))) if rows else None,
+        )
 
 
 def magnanti_wong(

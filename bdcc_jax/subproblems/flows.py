@@ -6,8 +6,8 @@ are gathered into a smaller batch, and whether those left over continue in float
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import jax
@@ -19,13 +19,14 @@ from ..options import PDLPOptions
 from .flow_batch import Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
 from .halving import halving
+from .kernels import Kernels
 from .pdhg import Point
-from .pdlp import State, advance, compact, prepare, promote
+from .pdlp import State
+from .preconditioner import Problem
 from .reduction import Reduction, reduce_flows
 
 BLOCK_ENTRIES = {True: 2**20, False: 2**28}
 """Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""
-
 
 DEFAULT_OPTIONS = PDLPOptions()
 
@@ -59,6 +60,20 @@ class Solution:
     iterations: NDArray[np.int64]
     converged: NDArray[np.bool_]
 
+    def split(self, parts: Sequence[FlowProblems]) -> list[Solution]:
+        """The solutions of batches that were laid end to end."""
+        names = [field.name for field in fields(self)]
+        of_nodes, of_edges = {"supply", "potential"}, {"flow"}
+
+        def pieces(name: str) -> list[NDArray[Any]]:
+            lengths = [
+                len(p.supply) if name in of_nodes else len(p.cost) if name in of_edges else len(p)
+                for p in parts
+            ]
+            return np.split(getattr(self, name), np.cumsum(lengths)[:-1])
+
+        return [Solution(*part) for part in zip(*map(pieces, names), strict=True)]
+
 
 def unsolved(problems: FlowProblems) -> Solution:
     """No flow at all, which is no solution."""
@@ -83,7 +98,8 @@ def solve_flows(
     options: PDLPOptions = DEFAULT_OPTIONS,
     *,
     start: Solution | None = None,
-    device: jax.Device | None = None,
+    devices: tuple[jax.Device, ...] = (),
+    memory: float = np.inf,
     check: Callable[[], None] | None = None,
 ) -> Solution:
     """Solve all problems, in float32 first and in float64 where that does not suffice.
@@ -94,8 +110,10 @@ def solve_flows(
     options : PDLPOptions
     start : Solution, optional
         A point to start from, of problems with the same graphs.
-    device : jax.Device, optional
-        Default: the default device of JAX.
+    devices : tuple of jax.Device, optional
+        The problems are divided among these. Default: the default device of JAX.
+    memory : float
+        Bytes that may be taken on each device; what does not fit waits.
     check : callable, optional
         Called between compiled calls; an exception that it raises ends the work.
 
@@ -110,46 +128,65 @@ def solve_flows(
     >>> bool(solution.converged[0]), round(float(solution.objective[0]), 2)
     (True, -1.5)
     """
-    device = device or jax.local_devices()[0]
+    devices = devices or (jax.local_devices()[0],)
+    # Problems on one graph share a preconditioner, which is not worth a copy on every device.
+    kernels = Kernels.on(devices if problems.roots is None else devices[:1])
     active = problems.activity is not None
+    on_cpu = devices[0].platform == "cpu"
+    # Problems on one graph are all of one instance: always the same batches.
+    uniform = on_cpu and problems.roots is None
     with jax.enable_x64(True):
-        groups = layouts(problems, BLOCK_ENTRIES[device.platform == "cpu"])
-        tolerance = jax.device_put(np.float64(options.tolerance), device)
+        # Half of the memory for a group, so that the next one is there when it is done.
+        waiting = layouts(
+            problems,
+            BLOCK_ENTRIES[on_cpu],
+            uniform=uniform,
+            memory=memory / 2,
+            shards=kernels.shards,
+        )
+        tolerance = kernels.put_everywhere(np.float64(options.tolerance))
         limits = {
             "float32": min(options.single_iterations, options.iteration_limit),
             "float64": options.iteration_limit,
         }
-        limit = {dtype: jax.device_put(np.int32(n), device) for dtype, n in limits.items()}
+        limit = {dtype: kernels.put_everywhere(np.int32(n)) for dtype, n in limits.items()}
         dtype = "float32" if limits["float32"] > 0 else "float64"
-        placed = [
-            jax.device_put((_fill(group.padded), *_start(group, start)), device) for group in groups
-        ]
-        running = [
-            (number, *prepare(*arrays, dtype, active)) for number, arrays in enumerate(placed)
-        ]
-        finished: list[tuple[int, State]] = []
-        while running:
+        out, room = unsolved(problems), memory
+        running: list[tuple[_Group, Problem, State]] = []
+        upcoming = next(waiting, None)
+        while running or upcoming is not None:
             if check is not None:
                 check()
+            while upcoming is not None and (not running or upcoming.bytes <= room):
+                group = _Group(upcoming, kernels, start)
+                room -= group.bytes
+                running.append((group, *kernels.prepare(group.placed, dtype, active)))
+                upcoming = next(waiting, None)
             # Everything is dispatched before anything is read, so that the groups overlap.
             advanced = [
-                (number, p, *advance(p, state, tolerance, limit[p.cost.dtype.name]))
-                for number, p, state in running
+                (group, p, *kernels.advance(p, state, tolerance, limit[p.cost.dtype.name]))
+                for group, p, state in running
             ]
             running = []
-            for number, problem, state, counts in advanced:
-                alive, unconverged = (int(n) for n in jax.device_get(counts))
+            for group, problem, state, counts in advanced:
+                # Of the shard that has most of them.
+                alive, unconverged = kernels.counts(counts)
                 single = problem.cost.dtype == jnp.float32
-                size = batch_bucket(alive or unconverged)
-                if alive and size == len(state.number):
-                    running.append((number, problem, state))
+                size = group.batch if uniform else batch_bucket(alive or unconverged)
+                if alive and size * kernels.shards == len(state.number):
+                    running.append((group, problem, state))
                     continue
-                finished.append((number, state))
+                group.take(jax.device_get(state))
                 if alive:
-                    running.append((number, *compact(problem, state, size)))
+                    running.append((group, *kernels.compact(problem, state, size)))
                 elif unconverged and single and limits["float32"] < limits["float64"]:
-                    running.append((number, *promote(placed[number][0], state, size, active)))
-        return _collect(problems, groups, jax.device_get(finished))
+                    padded = group.placed[0]
+                    running.append((group, *kernels.promote(padded, state, size, active)))
+                else:
+                    group.collect(out)
+                    room += group.bytes
+            del advanced, group, problem, state  # nothing that is done is kept on the device
+        return out
 
 
 def solve_reduced(problems: FlowProblems, options: PDLPOptions = DEFAULT_OPTIONS) -> Solution:
@@ -181,9 +218,53 @@ def expand(reduction: Reduction, left: Solution) -> Solution:
     )
 
 
-def _fill(padded: Padded) -> Padded:
-    """Empty problems up to the next batch size (all capacities zero: they stop at once)."""
-    missing = batch_bucket(len(padded.level)) - len(padded.level)
+class _Group:
+    """Problems of one shape on their way through the device."""
+
+    def __init__(self, layout: Layout, kernels: Kernels, start: Solution | None) -> None:
+        self._layout, self._shards = layout, kernels.shards
+        self.bytes, self.batch = layout.bytes, layout.batch
+        size = layout.batch * kernels.shards
+        padded = _fill(layout.padded, size)
+        point, weight = _start(layout, start, size)
+        self.placed: tuple[Padded, Point, jax.Array] = kernels.put((padded, point, weight))
+        self._point = _start(layout, None, size)[0]
+        self._per_problem = np.zeros((6, len(weight)))
+
+    def take(self, state: State) -> None:
+        """Note how far problems have come."""
+        # Numbers count from 0 in every shard.
+        local, each = len(self._per_problem[0]) // self._shards, len(state.number) // self._shards
+        number = state.number + np.repeat(np.arange(self._shards) * local, each)
+        for mine, new in zip(self._point, state.point, strict=True):
+            mine[number] = new
+        self._per_problem[:, number] = (
+            state.point.mu, state.objective, state.bound,
+            state.weight, state.iterations, state.converged,
+        )  # fmt: skip
+
+    def collect(self, out: Solution) -> None:
+        """Put the padded answers back into the ragged layout."""
+        layout, point = self._layout, self._point
+        (batch, rows, width), nodes = layout.padded.cost.shape, layout.padded.supply.shape[1]
+        price, flow = layout.price_unit, layout.flow_unit
+        out.flow[layout.edge] = (
+            point.f.reshape(-1)[layout.slot] * layout.sign * flow[layout.slot // (rows * width)]
+        )
+        out.supply[layout.node] = point.g.reshape(-1)[layout.row] * flow[layout.row // nodes]
+        out.potential[layout.node] = point.y.reshape(-1)[layout.row] * price[layout.row // nodes]
+        mu, objective, bound, weight, iterations, converged = self._per_problem[:, :batch]
+        out.multiplier[layout.members] = mu * price / layout.active_unit
+        out.objective[layout.members] = objective * price * flow
+        out.bound[layout.members] = bound * price * flow
+        out.weight[layout.members] = weight
+        out.iterations[layout.members] = iterations.astype(np.int64)
+        out.converged[layout.members] = converged > 0
+
+
+def _fill(padded: Padded, size: int) -> Padded:
+    """Empty problems up to the batch size (all capacities zero: they stop at once)."""
+    missing = size - len(padded.level)
     filled: Padded = jax.tree.map(
         lambda a: np.concatenate([a, np.zeros((missing, *a.shape[1:]), a.dtype)]), padded
     )
@@ -192,10 +273,9 @@ def _fill(padded: Padded) -> Padded:
     return filled
 
 
-def _start(group: Layout, start: Solution | None) -> tuple[Point, NDArray[np.float64]]:
+def _start(group: Layout, start: Solution | None, size: int) -> tuple[Point, NDArray[np.float64]]:
     """The warm start of a group in its own units, or zeros."""
     (batch, rows, width), nodes = group.padded.cost.shape, group.padded.supply.shape[1]
-    size = batch_bucket(batch)
     shapes = (size, rows, width), (size, nodes), (size, nodes), (size,)
     point = Point._make(np.zeros(shape) for shape in shapes)
     weight = np.zeros(size)
@@ -207,36 +287,3 @@ def _start(group: Layout, start: Solution | None) -> tuple[Point, NDArray[np.flo
         point.mu[:batch] = start.multiplier[group.members] * group.active_unit / group.price_unit
         weight[:batch] = start.weight[group.members]
     return point, weight
-
-
-def _collect(
-    problems: FlowProblems, groups: list[Layout], finished: list[tuple[int, State]]
-) -> Solution:
-    """Put the padded answers, in the order in which they came, back into the ragged layout."""
-    out = unsolved(problems)
-    for number, group in enumerate(groups):
-        (batch, rows, width), nodes = group.padded.cost.shape, group.padded.supply.shape[1]
-        point, _ = _start(group, None)
-        per_problem = np.zeros((6, batch_bucket(batch)))
-        for owner, state in finished:
-            if owner == number:
-                for mine, new in zip(point, state.point, strict=True):
-                    mine[state.number] = new
-                per_problem[:, state.number] = (
-                    state.point.mu, state.objective, state.bound,
-                    state.weight, state.iterations, state.converged,
-                )  # fmt: skip
-        price, flow = group.price_unit, group.flow_unit
-        out.flow[group.edge] = (
-            point.f.reshape(-1)[group.slot] * group.sign * flow[group.slot // (rows * width)]
-        )
-        out.supply[group.node] = point.g.reshape(-1)[group.row] * flow[group.row // nodes]
-        out.potential[group.node] = point.y.reshape(-1)[group.row] * price[group.row // nodes]
-        mu, objective, bound, weight, iterations, converged = per_problem[:, :batch]
-        out.multiplier[group.members] = mu * price / group.active_unit
-        out.objective[group.members] = objective * price * flow
-        out.bound[group.members] = bound * price * flow
-        out.weight[group.members] = weight
-        out.iterations[group.members] = iterations.astype(np.int64)
-        out.converged[group.members] = converged > 0
-    return out

@@ -85,8 +85,10 @@ class Operator:
         if self.problem.root is not None:
             here = jnp.concatenate([y, jnp.take(y, self.problem.owner[0], axis=1)], 1)
             return here[:, :, None] - jnp.take(y, self.problem.neighbor[0], axis=1)
-        flat = y.reshape(-1)
-        here = jnp.concatenate([y, flat.at[self.flat_owner].get(mode="promise_in_bounds")], 1)
+        flat, here = y.reshape(-1), y
+        if self.flat_owner.shape[1] > 0:
+            extra = flat.at[self.flat_owner].get(mode="promise_in_bounds")
+            here = jnp.concatenate([y, extra], 1)
         return here[:, :, None] - flat.at[self.flat_neighbor].get(mode="promise_in_bounds")
 
     def residual(self, f: Array, g: Array) -> Array:
@@ -170,11 +172,13 @@ class Operator:
         excess = jnp.maximum(jnp.abs(self.difference(v.y)) - cost, 0.0)
         bound = -_dot(self.once * p.capacity, excess) - _dot(p.supply, jnp.maximum(reward + v.y, 0))
         rows = self.residual(v.f, v.g)
-        if p.root is None:
-            extra = jnp.einsum("bnx,bx->bn", self.owned, rows[:, self.nodes :])
-        else:
-            extra = jnp.einsum("nx,bx->bn", self.owned[0], rows[:, self.nodes :])
-        violation = _dot(jnp.abs(rows[:, : self.nodes] + extra), self.conserved)
+        total = rows[:, : self.nodes]
+        if rows.shape[1] > self.nodes:
+            owned, spec = self.owned, "bnx,bx->bn"
+            if p.root is not None:
+                owned, spec = self.owned[0], "nx,bx->bn"
+            total = total + jnp.einsum(spec, owned, rows[:, self.nodes :])
+        violation = _dot(jnp.abs(total), self.conserved)
         if self.active:
             bound = bound + v.mu * p.level
             violation = violation + jnp.maximum(p.level + self.activity(v.f, v.g), 0.0)

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from .flow_batch import Padded, batch_bucket
+from .flow_batch import UNIFORM, Padded
 from .pdhg import Operator, Point
 from .preconditioner import Problem, precondition
 
@@ -152,9 +152,10 @@ def advance(problem: Problem, state: State, tolerance: Array, limit: Array) -> t
         running = jnp.sum(~carry[1].stopped, dtype=jnp.int32)
         return (carry[0] < CHECKS_PER_CHUNK) & (running > few)
 
-    # Come back early when most problems have stopped, so that the rest can be gathered.
+    # Come back early when most problems have stopped, so that the rest can be gathered; batches of
+    # uniform size run to their end.
     batch = len(state.number)
-    few = batch // 4 if batch > batch_bucket(1) else 0
+    few = batch // 4 if batch > UNIFORM else 0
     _, state = lax.while_loop(worthwhile, proceed, (jnp.zeros((), jnp.int32), state))
     running, unconverged = ~state.stopped, ~state.converged
     return state, jnp.stack([jnp.sum(a, dtype=jnp.int32) for a in (running, unconverged)])

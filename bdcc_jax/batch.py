@@ -1,0 +1,219 @@
+"""Many instances at once: :func:`solve_batch`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+import jax
+
+from . import hosts
+from .batch_progress import BatchPrinter
+from .clock import Clock
+from .convert import as_graph
+from .devices import Devices, Host
+from .options import Options, check_amount
+from .pool import Pool
+from .result import Failure, Result
+from .solve import check_arguments, solve_graph
+
+POOLED = 64
+"""Instances in work at the same time where their subproblems share batches."""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchProgress:
+    """What a callback of :func:`solve_batch` sees when an instance is done.
+
+    Attributes
+    ----------
+    index : int
+        Which of the graphs this is.
+    result : Result or Failure
+        What came out.
+    done, failed, total : int
+        Instances that are done, those of them that failed, and all.
+    seconds : float
+        Since the start.
+    """
+
+    index: int
+    result: Result | Failure
+    done: int
+    failed: int
+    total: int
+    seconds: float
+
+    @property
+    def eta(self) -> float:
+        """Seconds that the rest will take, if it takes as long an instance as what is done."""
+        return self.seconds / self.done * (self.total - self.done)
+
+
+BatchCallback = Callable[[BatchProgress], bool | None]
+Place = Callable[[int], AbstractContextManager[Devices | Host]]
+
+
+def solve_batch(
+    graphs: Iterable[Any],
+    *,
+    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    time_limit: float | None = None,
+    time_limit_each: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    options: Options | None = None,
+    workers: int | None = None,
+    callback: BatchCallback | None = None,
+    progress: bool = False,
+) -> list[Result | Failure]:
+    """Solve many instances at the same time.
+
+    Every instance is solved as :func:`bdcc_jax.solve` solves it. With the engine 'pdlp' the
+    subproblems of all instances that wait at the same time are solved in one batched call, whatever
+    the engine the masters run at the same time.
+
+    Parameters
+    ----------
+    graphs : iterable
+        Whatever :func:`bdcc_jax.solve` takes, a path for example. Files are read when it is their
+        turn.
+    device : str, jax.Device or list of these
+        As for :func:`bdcc_jax.solve`. 'all': all devices of this process; where
+        ``jax.distributed`` is initialised, every process solves its share of the instances on its
+        own devices, and all of them return all results.
+    time_limit : float, optional
+        Seconds for the whole batch; instances that are not done by then return the best they have.
+    time_limit_each : float, optional
+        Seconds for each instance.
+    gap, seed, options
+        As for :func:`bdcc_jax.solve`, the same for all.
+    workers : int, optional
+        Instances in work at the same time. Default: as many as there are CPUs; 64 with 'pdlp'.
+    callback : callable, optional
+        Called with a :class:`BatchProgress` when an instance is done, in the caller's thread;
+        return True to stop.
+    progress : bool
+        Print what is done to the standard error stream.
+
+    Returns
+    -------
+    list of Result or Failure
+        One an instance, in order. A bad instance has a :class:`~bdcc_jax.Failure` with the status
+        'error' and a message. Ctrl-C returns what there is: finished instances as they are, the
+        others with their best bounds and the status 'interrupted'.
+
+    Examples
+    --------
+    >>> import bdcc_jax
+    >>> friends, foes = [[0, 1], [1, 0]], [[0, -1], [-1, 0]]
+    >>> results = bdcc_jax.solve_batch([friends, foes, "no-such-file.txt"])
+    >>> [str(result.status) for result in results]
+    ['optimal', 'optimal', 'error']
+    >>> results[2].message
+    'no-such-file.txt: No such file or directory'
+    """
+    if isinstance(graphs, str | os.PathLike | tuple) or not isinstance(graphs, Iterable):
+        raise ValueError(f"graphs must be a list of instances, not {type(graphs).__name__!r}")
+    everything = list(graphs)
+    options, devices = check_arguments(device, time_limit, gap, seed, options, callback)
+    if time_limit_each is not None:
+        check_amount("time_limit_each", time_limit_each)
+    if workers is None:
+        workers = POOLED if options.engine == "pdlp" else os.cpu_count() or 1
+    elif isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise ValueError(f"workers must be None or an integer >= 1, not {workers!r}")
+    mine = hosts.share(len(everything)) if device == "all" else range(len(everything))
+    batch = _Batch(everything, options, gap, seed, time_limit, time_limit_each)
+    printer = BatchPrinter(len(mine)) if progress else None
+
+    def observe(state: BatchProgress) -> bool:
+        if printer is not None:
+            printer(state)
+        return bool(callback(state)) if callback is not None else False
+
+    results = batch.run(mine, devices, max(1, min(workers, len(mine))), observe)
+    if device == "all":
+        results = hosts.gather(results)
+    return [results[i] for i in range(len(everything))]
+
+
+class _Batch:
+    """The instances, and what is the same for all."""
+
+    def __init__(
+        self,
+        graphs: list[Any],
+        options: Options,
+        gap: float,
+        seed: int,
+        time_limit: float | None,
+        time_limit_each: float | None,
+    ) -> None:
+        self._graphs, self._options, self._gap, self._seed = graphs, options, gap, seed
+        self._interrupted, self._stopped = Event(), Event()
+        self._clock = Clock(time_limit, interrupted=self._interrupted)
+        self._each = float("inf") if time_limit_each is None else time_limit_each
+
+    def run(
+        self,
+        chosen: Sequence[int],
+        devices: Devices | Host,
+        workers: int,
+        observe: Callable[[BatchProgress], bool],
+    ) -> dict[int, Result | Failure]:
+        """Solve the chosen instances in threads; Ctrl-C and observers that say so end them all."""
+        place: Place = lambda _: nullcontext(devices)  # noqa: E731
+        if isinstance(devices, Devices):
+            place = Pool(devices, workers).member
+        results: dict[int, Result | Failure] = {}
+        with ThreadPoolExecutor(workers, "bdcc_jax") as threads:
+            left = {threads.submit(self._solve, i, place): i for i in chosen}
+            try:
+                while left:
+                    try:
+                        self._collect(left, results, len(chosen), observe)
+                    except KeyboardInterrupt:
+                        if self._interrupted.is_set():
+                            raise
+                        self._interrupted.set()
+            finally:
+                self._interrupted.set()  # for whoever is left if something was raised
+        return results
+
+    def _collect(
+        self,
+        left: dict[Future[Result | Failure], int],
+        results: dict[int, Result | Failure],
+        total: int,
+        observe: Callable[[BatchProgress], bool],
+    ) -> None:
+        # With a timeout, since a wait without one cannot be interrupted everywhere.
+        for future in wait(left, timeout=0.2, return_when=FIRST_COMPLETED).done:
+            number = left.pop(future)
+            results[number] = result = future.result()
+            failed = sum(isinstance(r, Failure) for r in results.values())
+            seconds = self._clock.elapsed
+            if observe(BatchProgress(number, result, len(results), failed, total, seconds)):
+                self._stopped.set()
+
+    def _solve(self, number: int, place: Place) -> Result | Failure:
+        try:
+            graph = as_graph(self._graphs[number])
+            with place(number) as devices:
+                return solve_graph(
+                    graph,
+                    self._options,
+                    gap=self._gap,
+                    seed=self._seed,
+                    clock=self._clock.within(self._each),
+                    device=devices,
+                    callback=lambda _: self._stopped.is_set(),
+                )
+        except Exception as error:  # of this instance alone
+            return Failure(error)

@@ -1,0 +1,180 @@
+"""``bdcc-jax batch``: a folder of instances to a folder of results, again and again if need be.
+
+Every instance NAME has two files in the output folder: ``NAME.labels.npy``, and ``NAME.json`` with
+the summary, which is written last and in one go. An instance is finished if its summary is there
+and says so, for the same content and the same settings; anything else is done (again).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..batch import BatchProgress, solve_batch
+from ..batch_progress import BatchPrinter
+from ..io import write_labels
+from ..io.files import write_bytes
+from ..options import Options
+from ..result import Failure, Result, Status
+from ..solve import check_arguments
+from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input
+from .solve import _finite, _tau
+
+if TYPE_CHECKING:
+    from .common import Commands
+
+
+def register(commands: Commands) -> None:
+    """Add the subcommand."""
+    command = commands.add_parser(
+        "batch", help="cluster all graphs in a folder; what is finished is not done again"
+    )
+    command.set_defaults(run=_run)
+    add = command.add_argument
+    add("folder", metavar="DIR", help="its files, whatever 'solve' reads; no subfolders")
+    add("--out", required=True, metavar="DIR", help="NAME.json and NAME.labels.npy for each")
+    add("--device", default="auto", help="auto, cpu, gpu, gpu:N, all, or a list: gpu:0,gpu:1")
+    add("--workers", type=int, metavar="N", help="instances in work at the same time")
+    add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop all after this time")
+    add("--time-limit-each", type=at_least_0(float), metavar="SECONDS", help="for one instance")
+    add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
+    add("--seed", type=at_least_0(int), default=0, help="of everything random (default: 0)")
+    add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
+    absent = argparse.SUPPRESS  # so that Options' own defaults hold
+    add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
+    add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
+    add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
+    add("--memory", type=int, default=absent, metavar="BYTES", help="on each device (pdlp)")
+    add("--quiet", action="store_true", help="no progress and no summary")
+    add("--force", action="store_true", help="do again, and overwrite, results of other settings")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    with bad_input():
+        known = ("engine", "tau", "max_rounds", "memory")
+        changes = {k: v for k, v in vars(arguments).items() if k in known}
+        options = Options.paper(**changes) if arguments.paper else Options(**changes)
+        device: Any = arguments.device.split(",") if "," in arguments.device else arguments.device
+        check_arguments(device, arguments.time_limit, arguments.gap, arguments.seed, options, None)
+        files = _files(Path(arguments.folder))
+        out = _Results(Path(arguments.out), _settings(arguments, options))
+        left = [file for file in files if not out.finished(file, force=arguments.force)]
+        if arguments.workers is not None and arguments.workers < 1:
+            raise ValueError(f"--workers must be at least 1, not {arguments.workers}")
+    printer = BatchPrinter(len(left), names=[file.name for file in left])
+
+    def observe(state: BatchProgress) -> None:
+        if not arguments.quiet:
+            printer(state)
+        out.write(left[state.index], state)
+
+    if not arguments.quiet and len(left) < len(files):
+        print(f"{len(files) - len(left)} of {len(files)} are finished already", file=sys.stderr)
+    with bad_input():
+        results = solve_batch(
+            left,
+            device=device,
+            time_limit=arguments.time_limit,
+            time_limit_each=arguments.time_limit_each,
+            gap=arguments.gap,
+            seed=arguments.seed,
+            options=options,
+            workers=arguments.workers,
+            callback=observe,
+        )
+    counts: dict[str, int] = {}
+    for result in results:
+        counts[str(result.status)] = counts.get(str(result.status), 0) + 1
+    if not arguments.quiet:
+        listed = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        print(f"{len(results)} of {len(files)} done now: {listed or 'nothing left to do'}")
+    if Status.INTERRUPTED in counts:
+        return INTERRUPTED
+    return BAD_INPUT if Status.ERROR in counts else 0
+
+
+def _files(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder")
+    files = sorted(f for f in folder.iterdir() if f.is_file() and not f.name.startswith("."))
+    if not files:
+        raise ValueError(f"{folder}: there are no files")
+    return files
+
+
+def _settings(arguments: argparse.Namespace, options: Options) -> dict[str, Any]:
+    """What a result depends on; not where it was computed, nor by how many workers."""
+    settings = {
+        "gap": arguments.gap,
+        "seed": arguments.seed,
+        "time_limit_each": arguments.time_limit_each,
+        "options": {k: v for k, v in asdict(options).items() if k != "memory"},
+    }
+    through_json: dict[str, Any] = json.loads(json.dumps(_finite(settings)))
+    return through_json
+
+
+class _Results:
+    """The output folder."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self._settings = folder, settings
+
+    def finished(self, file: Path, *, force: bool) -> bool:
+        """Whether there is a result for this content and these settings; refuses other settings."""
+        summary = self._folder / f"{file.name}.json"
+        if not summary.exists():
+            return False
+        try:
+            known = json.loads(summary.read_bytes())
+            complete, digest = bool(known["finished"]), known["source"]["sha256"]
+            same = digest == _digest(file) and known["settings"] == self._settings
+        except (ValueError, KeyError, TypeError):
+            known, complete, same = None, False, False
+        if same and complete and (self._folder / f"{file.name}.labels.npy").is_file():
+            return True
+        if not same and not force:
+            why = "is not a result" if known is None else "is of another file or other settings"
+            raise FileExistsError(
+                f"{summary} {why}; choose another folder, or --force to overwrite"
+            )
+        return False
+
+    def write(self, file: Path, state: BatchProgress) -> None:
+        """Write what came out: the labels first, so that the summary vouches for them."""
+        result, summary = state.result, self._folder / f"{file.name}.json"
+        complete = self._complete(result)
+        if not complete and summary.exists():
+            return  # an earlier run may have come further
+        record = {
+            "source": {"file": file.name, "sha256": _digest(file)},
+            "settings": self._settings,
+            "finished": complete,
+            **result.to_dict(),
+        }
+        if not isinstance(result, Failure):
+            labels = self._folder / f"{file.name}.labels.npy"
+            write_labels(result.labels, labels, force=True)
+        text = json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
+        write_bytes(summary, text.encode(), force=True)
+
+    def _complete(self, result: Result | Failure) -> bool:
+        """Whether another run would do no better: this one was not stopped from outside."""
+        if isinstance(result, Failure) or result.status in (Status.INTERRUPTED, Status.STOPPED):
+            return False
+        each = self._settings["time_limit_each"]
+        late = each is not None and result.timings["total"] >= each
+        return result.status is not Status.TIME_LIMIT or late
+
+
+def _digest(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return "unreadable"

@@ -1,0 +1,106 @@
+"""The kernels of the batched LP solver on one device, or sharded over the batch on several.
+
+Problems know nothing of each other, so that every shard goes its own way: no kernel communicates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+
+from . import pdlp
+from .flow_batch import Padded
+from .pdhg import Point
+from .pdlp import State
+from .preconditioner import Problem
+
+BATCH = PartitionSpec("batch")  # type: ignore[no-untyped-call]
+EVERYWHERE = PartitionSpec()  # type: ignore[no-untyped-call]
+
+
+class Kernels:
+    """What :mod:`.pdlp` does, with the problems of a batch divided among the devices of a mesh."""
+
+    def __init__(self, devices: tuple[jax.Device, ...]) -> None:
+        self.shards = len(devices)
+        self._mesh: Mesh | None = None
+        self._divided: Sharding = SingleDeviceSharding(devices[0])
+        self._replicated: Sharding = self._divided
+        if len(devices) > 1:
+            self._mesh = Mesh(np.array(devices), ("batch",))
+            self._divided = NamedSharding(self._mesh, BATCH)
+            self._replicated = NamedSharding(self._mesh, EVERYWHERE)
+        self._compiled: dict[Any, Callable[..., Any]] = {}
+
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def on(devices: tuple[jax.Device, ...]) -> Kernels:
+        """The kernels for some devices, compiled once."""
+        return Kernels(devices)
+
+    def put(self, tree: Any) -> Any:
+        """Divide arrays among the devices by their first axis."""
+        return jax.device_put(tree, self._divided)
+
+    def put_everywhere(self, value: Any) -> Any:
+        """A copy on every device."""
+        return jax.device_put(value, self._replicated)
+
+    def prepare(
+        self, placed: tuple[Padded, Point, jax.Array], dtype: str, active: bool
+    ) -> tuple[Problem, State]:
+        """Precondition and start."""
+        kernel = self._kernel(pdlp.prepare, dtype=dtype, with_activity=active)
+        result: tuple[Problem, State] = kernel(*placed)
+        return result
+
+    def advance(
+        self, problem: Problem, state: State, tolerance: jax.Array, limit: jax.Array
+    ) -> tuple[State, jax.Array]:
+        """A few checks' worth of steps; for :meth:`counts`."""
+        result: tuple[State, jax.Array] = self._kernel(pdlp.advance)(
+            problem, state, tolerance, limit
+        )
+        return result
+
+    def compact(self, problem: Problem, state: State, size: int) -> tuple[Problem, State]:
+        """Gather `size` problems of every shard, the running ones first."""
+        result: tuple[Problem, State] = self._kernel(pdlp.compact, size=size)(problem, state)
+        return result
+
+    def promote(
+        self, padded: Padded, state: State, size: int, active: bool
+    ) -> tuple[Problem, State]:
+        """Go on in float64 with `size` problems of every shard."""
+        kernel = self._kernel(pdlp.promote, size=size, with_activity=active)
+        result: tuple[Problem, State] = kernel(padded, state)
+        return result
+
+    def counts(self, counts: jax.Array) -> tuple[int, int]:
+        """How many problems run on, how many have not converged: the most of any shard."""
+        running, unconverged = jax.device_get(counts).reshape(-1, 2).max(0).tolist()
+        return running, unconverged
+
+    def _kernel(self, function: Callable[..., Any], **static: Any) -> Callable[..., Any]:
+        if self._mesh is None:
+            return partial(function, **static)
+        key = (function, *static.values())
+        if key not in self._compiled:
+            inputs: Any = BATCH
+            if function is pdlp.advance:
+                inputs = (BATCH, BATCH, EVERYWHERE, EVERYWHERE)
+            self._compiled[key] = jax.jit(
+                jax.shard_map(
+                    partial(function, **static),
+                    mesh=self._mesh,
+                    in_specs=inputs,
+                    out_specs=BATCH,
+                    check_vma=False,  # loops start from constants, the same in all shards
+                )
+            )
+        return self._compiled[key]

@@ -1,0 +1,394 @@
+"""solve_batch, the devices it runs on, and ``bdcc-jax batch``."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from oracles import brute_force, random_graph
+from test_pdlp import join, planar
+
+import bdcc_jax
+from bdcc_jax import Failure, Options, cli, devices, solve, solve_batch, write
+from bdcc_jax.clock import Clock, TimeLimitReached
+from bdcc_jax.devices import Devices, resolve_all
+from bdcc_jax.pool import Pool
+from bdcc_jax.subproblems import bellman_ford, device_finder, pdlp
+from bdcc_jax.subproblems.flow_batch import layouts, problem_bytes
+from bdcc_jax.subproblems.flow_problems import FlowProblems
+from bdcc_jax.subproblems.flows import DEFAULT_OPTIONS, solve_flows
+from bdcc_jax.subproblems.kernels import Kernels
+
+CPU = jax.devices("cpu")[0]
+ROOT = Path(__file__).parent.parent
+
+
+def graphs(count, n=9, seed=0):
+    rng = np.random.default_rng(seed)
+    return [random_graph(rng, n, 0.6) for _ in range(count)]
+
+
+def same(one, other):
+    """Everything but the times."""
+    assert one.labels.tolist() == other.labels.tolist()
+    assert (one.objective, one.lower_bound) == (other.objective, other.lower_bound)
+    assert one.status == other.status
+    counts = [[(r.rows, r.new_rows, r.violated_roots) for r in x.history] for x in (one, other)]
+    assert counts[0] == counts[1]
+
+
+def test_results_are_those_of_solve_in_order_and_a_bad_instance_has_its_own(tmp_path):
+    good = graphs(6)
+    bad = [[[0, np.nan], [np.nan, 0]], tmp_path / "absent.txt", "not a graph\0", object()]
+    results = solve_batch(good[:3] + bad + good[3:], workers=3)
+    for graph, result in zip(good, results[:3] + results[-3:], strict=True):
+        same(result, solve(graph))
+        assert result.objective == pytest.approx(brute_force(graph))
+    assert all(isinstance(r, Failure) and r.status == "error" for r in results[3:7])
+    assert "finite" in results[3].message
+    assert results[4].message == f"{tmp_path / 'absent.txt'}: No such file or directory"
+    assert solve_batch([]) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"graphs": "folder"}, "list of instances"),
+        ({"graphs": 3}, "list of instances"),
+        ({"workers": 0}, "workers"),
+        ({"time_limit_each": -1.0}, "time_limit_each"),
+        ({"device": []}, "at least one device"),
+        ({"device": ["cpu", "cpu:0"]}, "twice"),
+        ({"device": "cpus"}, "'all'"),
+        ({"options": Options}, "Options object"),
+        ({"callback": 1}, "callable"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        solve_batch(**({"graphs": graphs(1)} | arguments))
+
+
+def test_lps_of_several_instances_share_a_call_and_change_nothing(monkeypatch):
+    instances = graphs(5, n=13, seed=3)
+    options = Options(engine="pdlp", presolve=False, heuristics=False, rounding=())
+    alone = [solve(graph, options=options) for graph in instances]
+    calls, joined = [], FlowProblems.concatenate
+
+    def spy(parts):
+        calls.append(len(parts))
+        return joined(parts)
+
+    monkeypatch.setattr(FlowProblems, "concatenate", staticmethod(spy))
+    monkeypatch.setattr(bdcc_jax.pool, "PATIENCE", 5.0)
+    for one, other in zip(alone, solve_batch(instances, options=options), strict=True):
+        same(one, other)
+    assert max(calls) > 1
+
+
+def test_an_lp_has_one_answer_in_any_company():
+    rng = np.random.default_rng(3)
+    parts = [planar(rng, 20) for _ in range(40)]
+    together = solve_flows(join(parts))
+    alone = solve_flows(join(parts[7:8]))
+    edges = join(parts).edges
+    assert np.array_equal(alone.flow, together.flow[edges[7] : edges[8]])
+    assert alone.iterations[0] == together.iterations[7]
+
+
+def test_joining_and_splitting_are_inverse():
+    rng = np.random.default_rng(4)
+    parts = [join([planar(rng, 9), planar(rng, 12)]), join([planar(rng, 7)])]
+    whole = FlowProblems.concatenate(parts)
+    solution = solve_flows(whole)
+    first, second = solution.split(parts)
+    assert len(first.converged) == 2
+    assert len(second.flow) == len(parts[1].cost)
+    assert np.array_equal(np.concatenate([first.supply, second.supply]), solution.supply)
+
+
+def test_one_solve_that_runs_out_of_time_leaves_the_others_in_a_call(monkeypatch):
+    problems = join([planar(np.random.default_rng(5), 9)])
+    pool = Pool(Devices((CPU,)), 2)
+    monkeypatch.setattr(bdcc_jax.pool, "PATIENCE", 60.0)
+    from concurrent.futures import ThreadPoolExecutor
+
+    def one(limit):
+        with pool.member(0) as share:
+            return share.solve_flows(problems, DEFAULT_OPTIONS, Clock(limit).check)
+
+    with ThreadPoolExecutor(2) as threads:
+        late, patient = threads.submit(one, 0.0), threads.submit(one, None)
+        assert patient.result().converged.all()
+        with pytest.raises(TimeLimitReached):
+            late.result()
+
+
+def test_a_call_that_fails_is_done_again_by_everyone_alone(monkeypatch):
+    problems = join([planar(np.random.default_rng(6), 9)])
+    given = []
+
+    def short_of_memory(joined, *arguments, **keywords):
+        given.append(len(joined))
+        if len(given) == 1:
+            raise RuntimeError("RESOURCE_EXHAUSTED")
+        return solve_flows(joined, *arguments, **keywords)
+
+    monkeypatch.setattr(devices, "solve_flows", short_of_memory)
+    with Pool(Devices((CPU,)), 1).member(0) as share:
+        assert share.solve_flows(problems, DEFAULT_OPTIONS, lambda: None).converged.all()
+    assert given == [1, 1]
+
+
+def test_limits_return_everything():
+    instances = graphs(3, n=30)
+    for result, graph in zip(solve_batch(instances, time_limit=0.0), instances, strict=True):
+        assert result.status == "time_limit"
+        assert len(result.labels) == graph.n
+        assert result.lower_bound <= result.objective
+    each = solve_batch(instances, time_limit_each=0.0)
+    assert {str(result.status) for result in each} == {"time_limit"}
+
+
+def test_ctrl_c_returns_what_is_done_and_bounds_of_the_rest():
+    def interrupt(state):
+        if state.done == 1:
+            raise KeyboardInterrupt
+
+    instances = graphs(12, n=30)
+    results = solve_batch(instances, workers=1, callback=interrupt)
+    assert results[0].status == "optimal"
+    assert results[-1].status == "interrupted"
+    for result, graph in zip(results, instances, strict=True):
+        assert len(result.labels) == graph.n
+
+
+def test_a_callback_sees_every_instance_and_can_stop():
+    seen = []
+    results = solve_batch(graphs(5), workers=2, callback=lambda s: seen.append(s.index))
+    assert sorted(seen) == list(range(5))
+    assert all(r.status == "optimal" for r in results)
+    with pytest.raises(ZeroDivisionError):
+        solve_batch(graphs(3), callback=lambda state: 1 / 0)
+
+
+def test_progress_says_what_is_done(capsys):
+    solve_batch([*graphs(2), "absent.txt"], workers=1, progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    assert "ETA" in lines[0]
+    assert "3/3" in lines[-1]
+    assert any("error: absent.txt: No such file" in line for line in lines)
+
+
+def most_alive(problems, memory, monkeypatch):
+    """Solve, and return the most bytes that were alive on the device before any call."""
+    before, advance, alive = sum(a.nbytes for a in jax.live_arrays()), Kernels.advance, []
+
+    def spy(*arguments):
+        alive.append(sum(a.nbytes for a in jax.live_arrays()) - before)
+        return advance(*arguments)
+
+    monkeypatch.setattr(Kernels, "advance", spy)
+    assert solve_flows(problems, memory=memory).converged.all()
+    return max(alive)
+
+
+def test_memory_of_a_round_of_many_roots_stays_within_the_budget(monkeypatch):
+    rng = np.random.default_rng(7)
+    problems = join([planar(rng, 6) for _ in range(16)] * 60)
+    budget = 8 * 32 * problem_bytes(4, 8, 2)
+    assert len(problems) * problem_bytes(4, 8, 2) > 3 * budget
+    assert budget / 20 < most_alive(problems, budget, monkeypatch) <= budget
+
+
+def test_estimates_of_memory_hold():
+    """What XLA allocates for the kernels is no more than what is reckoned with."""
+    problems = join([planar(np.random.default_rng(8), 6) for _ in range(8)])
+    group = next(layouts(problems, 2**19))
+    from bdcc_jax.subproblems.flows import _fill, _start
+
+    def allocated(compiled):
+        analysis = compiled.memory_analysis()
+        return (
+            analysis.temp_size_in_bytes
+            + analysis.argument_size_in_bytes
+            + analysis.output_size_in_bytes
+        )
+
+    with jax.enable_x64(True):
+        placed = (_fill(group.padded, group.batch), *_start(group, None, group.batch))
+        kernel = pdlp.prepare.lower(*placed, "float64", False).compile()
+        assert allocated(kernel) <= group.bytes
+        graph = random_graph(np.random.default_rng(9), 200, 0.05)
+        arcs = bellman_ford.arc_groups(graph)
+        lengths, roots = np.zeros(graph.m + 1), np.zeros(128, np.int32)
+        kernel = bellman_ford.distances.lower(arcs, lengths, roots, np.zeros(128)).compile()
+        assert allocated(kernel) <= 128 * device_finder.BYTES_PER_ENTRY * arcs.n_nodes
+
+
+def test_devices_by_name():
+    assert resolve_all("all") == tuple(jax.devices("cpu"))
+    assert resolve_all([CPU]) == (CPU,)
+    assert Devices((CPU,)).budget > 2**20
+    assert Devices((CPU,), 2**20).budget == 2**20
+
+
+def python(code, *, flags="", **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "XLA_FLAGS": flags}
+        | environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_several_devices_give_the_results_of_one():
+    code = """
+import jax, numpy as np
+import bdcc_jax
+from test_pdlp import join, planar
+from bdcc_jax.subproblems.flows import solve_flows
+
+bdcc_jax.compilation_cache.enable()
+rng = np.random.default_rng(0)
+problems = join([planar(rng, 7) for _ in range(40)])
+one = solve_flows(problems)
+for count in (2, 4):
+    several = solve_flows(problems, devices=tuple(jax.devices("cpu")[:count]))
+    for field in ("flow", "supply", "objective", "iterations", "converged"):
+        assert np.array_equal(getattr(one, field), getattr(several, field)), (count, field)
+print("same", len(jax.devices("cpu")))
+"""
+    process = python(code, flags="--xla_force_host_platform_device_count=4")
+    assert process.communicate()[0].split() == ["same", "4"]
+
+
+def test_two_processes_solve_their_shares_and_both_have_all_results():
+    code = """
+import os, jax
+jax.config.update("jax_cpu_collectives_implementation", "gloo")
+jax.distributed.initialize(os.environ["ADDRESS"], 2, int(os.environ["NUMBER"]))
+import bdcc_jax
+from test_batch import graphs
+seen = []
+results = bdcc_jax.solve_batch(
+    [*graphs(5), "absent.txt"], device="all", callback=lambda state: seen.append(state.index)
+)
+print(sorted(seen), [r.labels.tolist() for r in results[:-1]], results[-1].message)
+"""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    both = [python(code, ADDRESS=address, NUMBER=str(i), JAX_PLATFORMS="cpu") for i in (0, 1)]
+    # The last line: gloo talks too.
+    first, second = (p.communicate(timeout=300)[0].splitlines()[-1] for p in both)
+    expected = [solve(graph).labels.tolist() for graph in graphs(5)]
+    told = f"{expected} absent.txt: No such file or directory"
+    assert first == f"[0, 2, 4] {told}"
+    assert second == f"[1, 3, 5] {told}"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    source = tmp_path / "in"
+    source.mkdir()
+    for i, graph in enumerate(graphs(3)):
+        write(graph, source / f"g{i}.txt")
+    return source
+
+
+def test_cli_writes_results_and_does_not_do_them_again(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["batch", str(folder), "--out", str(out)]
+    assert cli.main(command) == 0
+    summary = json.loads((out / "g1.txt.json").read_text())
+    assert summary["status"] == "optimal"
+    assert summary["finished"]
+    expected = solve(folder / "g1.txt")
+    assert np.load(out / "g1.txt.labels.npy").tolist() == expected.labels.tolist()
+    assert "3 of 3 done now: 3 optimal" in capsys.readouterr().out
+
+    (out / "g1.txt.json").unlink()
+    (out / ".g1.txt.json.0badcafe.part").write_text('{"finished": true')
+    kept = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    assert cli.main(command) == 0
+    assert "1 of 3 done now" in capsys.readouterr().out
+    again = [path.name for path, at in kept.items() if path.stat().st_mtime_ns != at]
+    assert again == ["g1.txt.labels.npy"]
+
+    with pytest.raises(SystemExit) as error:
+        cli.main([*command, "--seed", "1"])
+    assert error.value.code == 2
+    assert "other settings" in capsys.readouterr().err
+    assert cli.main([*command, "--seed", "1", "--force", "--quiet"]) == 0
+
+
+def test_cli_refuses_what_is_no_result(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "g0.txt.json").write_text('{"finished": tr')
+    with pytest.raises(SystemExit):
+        cli.main(["batch", str(folder), "--out", str(out)])
+    assert "g0.txt.json is not a result" in capsys.readouterr().err
+    for wrong in (["absent"], [str(folder), "--engine", "cplex"], [str(folder), "--workers", "0"]):
+        with pytest.raises(SystemExit) as error:
+            cli.main(["batch", *wrong, "--out", str(out)])
+        assert error.value.code == 2
+
+
+def test_cli_goes_on_past_a_bad_file_and_tries_it_again(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    (folder / "bad.txt").write_text("MULTICUT\n0 1 nan\n")
+    command = ["batch", str(folder), "--out", str(out)]
+    assert cli.main(command) == 2
+    assert json.loads((out / "bad.txt.json").read_text())["status"] == "error"
+    (folder / "bad.txt").write_text("MULTICUT\n0 1 1.0\n")
+    assert cli.main([*command, "--force"]) == 0
+    assert "1 of 4 done now: 1 optimal" in capsys.readouterr().out
+
+
+def test_cli_keeps_the_best_of_what_a_limit_cut_short(folder, tmp_path):
+    out = tmp_path / "out"
+    command = ["batch", str(folder), "--out", str(out), "--quiet"]
+    assert cli.main([*command, "--time-limit", "0"]) == 0
+    assert not json.loads((out / "g0.txt.json").read_text())["finished"]
+    assert cli.main(command) == 0
+    assert json.loads((out / "g0.txt.json").read_text())["finished"]
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on(tmp_path):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    for i, graph in enumerate(graphs(40, n=40)):
+        write(graph, source / f"g{i}.txt")
+    command = [sys.executable, "-m", "bdcc_jax", "batch", str(source), "--out", str(out)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    while len(list(out.glob("*.json"))) < 3 and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for summary in out.glob("[!.]*.json"):
+        assert json.loads(summary.read_text())["finished"]
+    before = len(list(out.glob("[!.]*.json")))
+    done = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert f"{40 - before} of 40 done now" in done
+    for i, graph in enumerate(graphs(40, n=40)):
+        labels = np.load(out / f"g{i}.txt.labels.npy")
+        assert labels.tolist() == solve(graph).labels.tolist()
+
+
+@pytest.mark.slow
+def test_memory_of_a_hundred_thousand_roots(monkeypatch):
+    rng = np.random.default_rng(7)
+    problems = join([planar(rng, 6) for _ in range(1000)] * 100)
+    assert most_alive(problems, 2**24, monkeypatch) <= 2**24
