@@ -11,6 +11,7 @@ import jax
 
 from bdcc_jax import Graph, Options, PDLPOptions, compilation_cache
 from bdcc_jax.subproblems.batched import Batch
+from bdcc_jax.subproblems.flow_problems import FlowProblems
 from bdcc_jax.subproblems.flows import solve_flows
 
 from . import lp_solvers
@@ -18,7 +19,7 @@ from .instances import Instance
 from .markdown import table
 from .methods import Method, Outcome, bdcc
 from .plots import grid, save
-from .pool import join, subproblems
+from .pool import subproblems
 from .runs import Job
 from .store import Record
 
@@ -84,12 +85,12 @@ def throughput(device: jax.Device) -> Method:
         begin = time.perf_counter()
         items = subproblems(graph, BALL)
         parts = [Batch(item.graph, [item.ball], item.x).problems for item in items]
-        few = join(parts[:HIGHS_LPS])
+        few = FlowProblems.concatenate(parts[:HIGHS_LPS])
         highs = lp_solvers.highs(few)[0] / len(few)
         sizes = [size for size in BATCHES if size <= len(parts)]
         measured = []
         for size in sizes:
-            seconds, converged = _measure(join(parts[:size]), device)
+            seconds, converged = _measure(FlowProblems.concatenate(parts[:size]), device)
             measured.append({"batch": size, "seconds": seconds, "converged": converged})
             if time.perf_counter() - begin > time_limit:
                 break
@@ -110,7 +111,7 @@ def _measure(problems: Any, device: jax.Device) -> tuple[float, float]:
     seconds = []
     for _ in range(1 + REPEATS):
         begin = time.perf_counter()
-        solution = solve_flows(problems, PDLPOptions(), device=device)
+        solution = solve_flows(problems, PDLPOptions(), devices=(device,))
         seconds.append(time.perf_counter() - begin)
     return min(seconds[1:]), float(solution.converged.mean())
 

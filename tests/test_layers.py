@@ -2,6 +2,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
@@ -250,12 +251,10 @@ class TestPerturbed:
         assert len(np.unique(fresh, axis=0)) > 1
 
     def test_ctrl_c_is_not_learnt_from(self, monkeypatch):
-        def interrupted(graph, **_):
-            result = bdcc_jax.solve(graph)
-            object.__setattr__(result, "status", Status.INTERRUPTED)
-            return result
+        def interrupted(graphs, **_):
+            return [replace(bdcc_jax.solve(g), status=Status.INTERRUPTED) for g in graphs]
 
-        monkeypatch.setattr(exact, "solve", interrupted)
+        monkeypatch.setattr(exact, "solve_batch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             exact.optimal_cuts(Edges.of(self.graph), self.graph.weights[None])
 
