@@ -11,7 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
-from threading import Event
+from threading import Event, Timer
+
+import numpy as np
+
+from .arrays import BoolArray
 
 
 class TimeLimitReached(Exception):
@@ -71,6 +75,21 @@ class Clock:
         self.check_interrupt()
         if self.elapsed >= self._limit or self.work >= self._work_limit:
             raise TimeLimitReached
+
+    @contextmanager
+    def alarm(self) -> Iterator[BoolArray]:
+        """A flag for compiled loops, which no exception can end: it is raised at the deadline."""
+        flag = np.zeros(1, dtype=np.bool_)
+        if self.remaining == inf:
+            yield flag
+            return
+        timer = Timer(self.remaining, flag.fill, (True,))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield flag
+        finally:
+            timer.cancel()
 
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:

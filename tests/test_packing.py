@@ -1,5 +1,8 @@
 """Path packing: exact detection, and rows that are what they claim to be."""
 
+import threading
+import time
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +15,7 @@ from oracles import all_cuts, random_graph
 from scipy.sparse.csgraph import dijkstra
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock
+from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.cover import vertex_cover
 from bdcc_jax.subproblems.ball import VIOLATION
 from bdcc_jax.subproblems.packing import PackingEngine
@@ -169,7 +172,9 @@ def test_one_pass_shares_the_capacities():
         x = graph.negative.astype(float)
         cover = vertex_cover(graph, "greedy")
         engine = PackingEngine(graph, cover)
-        rows = engine._pack(x, violated_edges(graph, cover, x), reach=64, passes=1)
+        rows = engine._pack(
+            x, violated_edges(graph, cover, x), reach=64, clock=Clock(None), passes=1
+        )
         check_rows(graph, rows, x)
         left = np.abs(graph.weights)
         for (a, b), taken in zip(pairwise(rows.starts), engine._amounts, strict=True):
@@ -233,3 +238,33 @@ def test_rounding_errors_of_the_lp_solver_count_as_zero():
     triangle = Graph.from_edges([0, 1, 0], [1, 2, 2], [1.0, 1.0, -1.0])
     exact, noisy = np.array([0.0, 1.0, 0.0]), np.array([1e-10, 1.0, 1e-12])
     assert len(separate(triangle, noisy).rows) == len(separate(triangle, exact).rows) == 1
+
+
+def test_a_deadline_within_a_call_is_no_convergence(monkeypatch):
+    """However the deadline falls, violations that were not looked for are not denied."""
+    graph = planar(np.random.default_rng(1), 12, 12)
+    engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
+
+    @contextmanager
+    def raised(_):
+        yield np.ones(1, dtype=bool)
+
+    monkeypatch.setattr(Clock, "alarm", raised)
+    with pytest.raises(TimeLimitReached):
+        engine.separate(graph.negative.astype(float), Clock(None))
+    bound, _ = engine.packed_bound(Clock(None))
+    assert bound == pytest.approx(graph.weights[graph.negative].sum())
+
+
+def test_the_alarm_is_raised_at_the_deadline_only():
+    with Clock(None).alarm() as flag:
+        assert not flag[0]
+    with Clock(3600.0).alarm() as flag:
+        assert not flag[0]
+    with Clock(0.0).alarm() as flag:
+        for _ in range(1000):
+            if flag[0]:
+                break
+            time.sleep(0.01)
+        assert flag[0]
+    assert not any(isinstance(t, threading.Timer) and t.is_alive() for t in threading.enumerate())

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..certificate import Relaxation
-from ..clock import Clock
+from ..clock import Clock, TimeLimitReached
 from ..compiled import compiled
 from ..cover import Cover
 from ..graph import Graph
@@ -89,6 +89,8 @@ class PackingEngine:
         roots = int(np.logical_or.reduceat(violated, self._cover.starts[:-1]).sum())
         with clock.measure("subproblems"):
             rows = self._widen(x, violated, clock)
+        if self._cut_short:  # that there are no rows would mean nothing
+            raise TimeLimitReached
         return Separation(rows, roots if len(rows) > 0 else 0, fallbacks=0)
 
     def packed_bound(self, clock: Clock) -> tuple[float, Relaxation]:
@@ -100,19 +102,19 @@ class PackingEngine:
         graph = self._graph
         everything = np.ones(len(self._cover.edges), dtype=bool)
         with clock.measure("subproblems"):
-            rows = self._pack(graph.negative.astype(np.float64), everything, FAR, 1)
+            rows = self._pack(graph.negative.astype(np.float64), everything, FAR, clock, 1)
         proof = Relaxation(graph, rows, self._amounts)
         return Lagrangian.of(graph.weights, rows, self._amounts).bound, proof
 
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Pack, and let the searches go further while few rows come out and that helps."""
         n_violated = int(violated.sum())
-        rows = self._pack(x, violated, self._reach)
+        rows = self._pack(x, violated, self._reach, clock)
         while len(rows) < ENOUGH * n_violated and self._reach <= self._graph.n:
             clock.check()
             if len(rows) > 0 and n_violated > self._futile / 2:
                 break
-            wider = self._pack(x, violated, GROWTH * self._reach)
+            wider = self._pack(x, violated, GROWTH * self._reach, clock)
             if 0 < len(wider) < WORTH * len(rows):
                 # The capacities are what keeps the rows few.
                 self._futile = n_violated
@@ -120,32 +122,39 @@ class PackingEngine:
             self._reach, rows = GROWTH * self._reach, wider
             self._futile = inf
         # Only edges of hardly any weight, or very long paths, are left: now without any margin.
-        return rows if len(rows) > 0 else self._pack(x, violated, self._graph.n + 1, margin=0.0)
+        if len(rows) == 0:
+            clock.check()
+            rows = self._pack(x, violated, self._graph.n + 1, clock, margin=0.0)
+        return rows
 
     def _pack(
         self,
         x: FloatArray,
         violated: BoolArray,
         reach: int,
+        clock: Clock,
         passes: int = PASSES,
         margin: float = 1.0,
     ) -> Rows:
         per_edge = PER_EDGE / 1000 if reach > self._graph.n else PER_EDGE
         cover, weights = self._cover, self._graph.weights
-        edges, starts, self._amounts = _pack(
-            self._network,
-            x,
-            weights,
-            cover.roots,
-            cover.starts,
-            cover.edges,
-            cover.far_ends,
-            violated,
-            margin * self._narrow,
-            margin * per_edge,
-            reach,
-            passes,
-        )
+        with clock.alarm() as stop:
+            edges, starts, self._amounts = _pack(
+                self._network,
+                x,
+                weights,
+                cover.roots,
+                cover.starts,
+                cover.edges,
+                cover.far_ends,
+                violated,
+                margin * self._narrow,
+                margin * per_edge,
+                reach,
+                passes,
+                stop,
+            )
+        self._cut_short = bool(stop[0])
         return Rows.of_cycles(starts, edges)
 
 
@@ -163,10 +172,12 @@ def _pack(
     per_edge: float,
     most: int,
     passes: int,
+    stop: BoolArray,
 ) -> tuple[NDArray[np.int32], IntArray, FloatArray]:
     """The cycles found, one after another with their negative edge first, and where each starts.
 
-    Also the amounts that the first pass packed into the capacities, 0 for later passes.
+    Also the amounts that the first pass packed into the capacities, 0 for later passes. Another
+    thread may set ``stop``: then no further root is searched.
     """
     tree = new_tree(positive)
     width = np.empty(len(weights))
@@ -184,7 +195,7 @@ def _pack(
         for hops in (2, 3, len(positive.starts)):
             for s in range(len(roots)):
                 share = range(shares[s], shares[s + 1])
-                found = True
+                found = not stop[0]
                 while found:
                     found = False
                     reach, missing = 0.0, 0
