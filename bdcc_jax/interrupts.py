@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
-
-IGNORING = ("_xla_gc_callback", "__del__")
-"""Functions that Python calls by itself, and whose exceptions it ignores: those of finalizers, and
-the one of JAX that runs with every garbage collection."""
+from typing import Any
 
 LATER = 0.01
-"""Seconds until a signal that came at a bad moment comes again."""
+"""Seconds until a signal whose exception got lost comes again."""
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside the block no KeyboardInterrupt gets lost in a finalizer.
+    """Inside the block no KeyboardInterrupt gets lost.
 
     Only in the main thread, and only where Python's own handler for SIGINT is in place: another one
     is the caller's business.
@@ -27,23 +24,37 @@ def interruptible() -> Iterator[None]:
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    signal.signal(signal.SIGINT, _interrupt)
+    with none_lost(lambda: come_again(signal.SIGINT)):
+        yield
+
+
+@contextmanager
+def none_lost(lost: Callable[[], None]) -> Iterator[None]:
+    """Call ``lost`` for every KeyboardInterrupt that Python would print and forget.
+
+    It does so with all exceptions of functions that it calls by itself: finalizers, and callbacks
+    of the garbage collector, of which JAX has one.
+    """
+    before = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            lost()
+        else:
+            before(unraisable)
+
+    sys.unraisablehook = hook
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = before
 
 
-def comes_again(number: int, frame: FrameType | None) -> bool:
-    """Whether an exception raised in this frame would be lost; then the signal comes again."""
-    while frame is not None:
-        if frame.f_code.co_name in IGNORING:
-            again = threading.Timer(LATER, signal.raise_signal, (number,))
-            again.daemon = True
-            again.start()
-            return True
-        frame = frame.f_back
-    return False
+def come_again(number: int) -> None:
+    """Send this process a signal in a moment."""
+    again = threading.Timer(LATER, signal.raise_signal, (number,))
+    again.daemon = True
+    again.start()
 
 
 def is_interrupt(error: BaseException | None) -> bool:
@@ -59,8 +70,3 @@ def is_interrupt(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    if not comes_again(number, frame):
-        raise KeyboardInterrupt

@@ -10,6 +10,7 @@ from oracles import all_cuts, brute_force, instance, random_graph
 from bdcc_jax import Graph, Options, compilation_cache, solve
 from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.cover import vertex_cover
+from bdcc_jax.devices import Devices
 from bdcc_jax.master import Master
 from bdcc_jax.subproblems import cell_packing, device_packing
 from bdcc_jax.subproblems.ball import VIOLATION
@@ -266,8 +267,8 @@ def test_a_solve_compiles_a_bounded_number_of_kernels():
 def test_engines():
     graph = random_graph(np.random.default_rng(11), 12, 0.6)
     cover, rng = vertex_cover(graph, "greedy"), np.random.default_rng(0)
-    assert isinstance(make_engine(graph, cover, OURS, rng, CPU), DevicePackingEngine)
-    assert isinstance(make_engine(graph, cover, Options(), rng, CPU), PackingEngine)
+    assert isinstance(make_engine(graph, cover, OURS, rng, Devices((CPU,))), DevicePackingEngine)
+    assert isinstance(make_engine(graph, cover, Options(), rng, Devices((CPU,))), PackingEngine)
     assert solve(graph, options=OURS, device=CPU).device == str(CPU)
     for wrong in ({"tau": 0.5}, {"rows": "aggregated"}):
         with pytest.raises(ValueError, match="engine 'device_packing' has split rows"):

@@ -28,11 +28,11 @@ def limit(monkeypatch, module, name, size, most, error):
     real = getattr(module, name)
     sizes = []
 
-    def limited(*arguments):
+    def limited(*arguments, **settings):
         sizes.append(size(*arguments))
         if sizes[-1] > most:
             raise error
-        return real(*arguments)
+        return real(*arguments, **settings)
 
     monkeypatch.setattr(module, name, limited)
     return sizes

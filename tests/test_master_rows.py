@@ -1,7 +1,5 @@
 """The life of rows in the master, how its LPs are solved, and how long they may take."""
 
-from types import SimpleNamespace
-
 import highspy
 import numpy as np
 import pytest
@@ -228,7 +226,8 @@ def test_the_time_limit_counts_from_each_run(integral, monkeypatch):
     if integral:
         master.enforce_integrality()
     monkeypatch.setattr(master._highs, "getRunTime", lambda: 1000.0, raising=False)
-    clock = SimpleNamespace(remaining=7.0, check=lambda: None)
+    clock = Clock(None)
+    monkeypatch.setattr(Clock, "remaining", 7.0)
     master.solve(clock, np.zeros(3))
     limit = master._highs.getOptionValue("time_limit")[1]
     assert limit == (7.0 if integral else 1007.0)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from ..interrupts import comes_again
+from ..interrupts import come_again, none_lost
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -37,7 +37,8 @@ class Signals:
             for number, handler in before.items():
                 if handler is not signal.SIG_IGN:
                     signal.signal(number, self._handle)
-            yield
+            with none_lost(self._again):
+                yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
@@ -60,9 +61,12 @@ class Signals:
         """As shells have it: 130 after SIGINT, 143 after SIGTERM; None after neither."""
         return None if self.received is None else 128 + self.received
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if comes_again(number, frame):
-            return
+    def _again(self) -> None:
+        if self.received is not None:
+            number, self.received = self.received, None
+            come_again(number)
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
         if self.received is not None:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options import PDLPOptions
-from .flow_batch import Layout, Padded, batch_bucket, layouts
+from .flow_batch import UNIFORM, Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
 from .halving import halving
 from .kernels import Kernels
@@ -129,12 +129,12 @@ def solve_flows(
     (True, -1.5)
     """
     devices = devices or (jax.local_devices()[0],)
-    # Problems on one graph share a preconditioner, which is not worth a copy on every device.
-    kernels = Kernels.on(devices if problems.roots is None else devices[:1])
     active = problems.activity is not None
     on_cpu = devices[0].platform == "cpu"
     # Problems on one graph are all of one instance: always the same batches.
     uniform = on_cpu and problems.roots is None
+    # They share a preconditioner, which is not worth a copy on every device.
+    kernels = Kernels.on(devices if problems.roots is None else devices[:1], uniform)
     with jax.enable_x64(True):
         # Half of the memory for a group, so that the next one is there when it is done.
         waiting = layouts(
@@ -172,7 +172,8 @@ def solve_flows(
                 # Of the shard that has most of them.
                 alive, unconverged = kernels.counts(counts)
                 single = problem.cost.dtype == jnp.float32
-                size = group.batch if uniform else batch_bucket(alive or unconverged)
+                left = alive or unconverged
+                size = min(s for s in UNIFORM if s >= left) if uniform else batch_bucket(left)
                 if alive and size * kernels.shards == len(state.number):
                     running.append((group, problem, state))
                     continue

@@ -26,8 +26,8 @@ EVERYWHERE = PartitionSpec()  # type: ignore[no-untyped-call]
 class Kernels:
     """What :mod:`.pdlp` does, with the problems of a batch divided among the devices of a mesh."""
 
-    def __init__(self, devices: tuple[jax.Device, ...]) -> None:
-        self.shards = len(devices)
+    def __init__(self, devices: tuple[jax.Device, ...], chunked: bool) -> None:
+        self.shards, self._chunked = len(devices), chunked
         self._mesh: Mesh | None = None
         self._divided: Sharding = SingleDeviceSharding(devices[0])
         self._replicated: Sharding = self._divided
@@ -39,9 +39,9 @@ class Kernels:
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def on(devices: tuple[jax.Device, ...]) -> Kernels:
+    def on(devices: tuple[jax.Device, ...], chunked: bool) -> Kernels:
         """The kernels for some devices, compiled once."""
-        return Kernels(devices)
+        return Kernels(devices, chunked)
 
     def put(self, tree: Any) -> Any:
         """Divide arrays among the devices by their first axis."""
@@ -55,7 +55,9 @@ class Kernels:
         self, placed: tuple[Padded, Point, jax.Array], dtype: str, active: bool
     ) -> tuple[Problem, State]:
         """Precondition and start."""
-        kernel = self._kernel(pdlp.prepare, dtype=dtype, with_activity=active)
+        kernel = self._kernel(
+            pdlp.prepare, dtype=dtype, with_activity=active, chunked=self._chunked
+        )
         result: tuple[Problem, State] = kernel(*placed)
         return result
 
@@ -63,7 +65,7 @@ class Kernels:
         self, problem: Problem, state: State, tolerance: jax.Array, limit: jax.Array
     ) -> tuple[State, jax.Array]:
         """A few checks' worth of steps; for :meth:`counts`."""
-        result: tuple[State, jax.Array] = self._kernel(pdlp.advance)(
+        result: tuple[State, jax.Array] = self._kernel(pdlp.advance, chunked=self._chunked)(
             problem, state, tolerance, limit
         )
         return result
@@ -77,7 +79,7 @@ class Kernels:
         self, padded: Padded, state: State, size: int, active: bool
     ) -> tuple[Problem, State]:
         """Go on in float64 with `size` problems of every shard."""
-        kernel = self._kernel(pdlp.promote, size=size, with_activity=active)
+        kernel = self._kernel(pdlp.promote, size=size, with_activity=active, chunked=self._chunked)
         result: tuple[Problem, State] = kernel(padded, state)
         return result
 

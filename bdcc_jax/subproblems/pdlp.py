@@ -11,13 +11,14 @@ and restarts go by the fixed-point error |v - T(v)| in the metric of the method.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from .flow_batch import UNIFORM, Padded
+from .flow_batch import Padded
 from .pdhg import Operator, Point
 from .preconditioner import Problem, precondition
 
@@ -27,7 +28,9 @@ WEIGHT_GUARD = {"float32": 1e-3, "float64": 1e-8}
 """The weight is left alone unless both moves exceed this part of their scale: below it, the ratio
 of the moves is rounding noise, and a weight that follows noise never converges."""
 INNER_STEPS = 16
-CHECKS_PER_CHUNK = 16
+CHECKS_PER_CALL = 16
+CHUNK = 8
+"""Problems that are solved at a time on CPUs; all batches are multiples of it."""
 
 
 class State(NamedTuple):
@@ -140,9 +143,22 @@ def done(state: State) -> Array:
     return jnp.all(state.stopped)
 
 
-@jax.jit
-def advance(problem: Problem, state: State, tolerance: Array, limit: Array) -> tuple[State, Array]:
+@functools.partial(jax.jit, static_argnames="chunked")
+def advance(
+    problem: Problem, state: State, tolerance: Array, limit: Array, chunked: bool = False
+) -> tuple[State, Array]:
     """A few checks' worth of steps; and how many problems run on, how many have not converged."""
+    if chunked:
+        state = _in_chunks(lambda p, s: _advance(p, s, tolerance, limit, 0), problem, state)
+    else:
+        # Come back early when most have stopped, so that the rest can be gathered.
+        state = _advance(problem, state, tolerance, limit, len(state.number) // 4)
+    running, unconverged = ~state.stopped, ~state.converged
+    return state, jnp.stack([jnp.sum(a, dtype=jnp.int32) for a in (running, unconverged)])
+
+
+def _advance(problem: Problem, state: State, tolerance: Array, limit: Array, few: int) -> State:
+    """Steps until few problems run on, or for a while."""
     operator = Operator(problem)
 
     def proceed(carry: tuple[Array, State]) -> tuple[Array, State]:
@@ -150,15 +166,10 @@ def advance(problem: Problem, state: State, tolerance: Array, limit: Array) -> t
 
     def worthwhile(carry: tuple[Array, State]) -> Array:
         running = jnp.sum(~carry[1].stopped, dtype=jnp.int32)
-        return (carry[0] < CHECKS_PER_CHUNK) & (running > few)
+        return (carry[0] < CHECKS_PER_CALL) & (running > few)
 
-    # Come back early when most problems have stopped, so that the rest can be gathered; batches of
-    # uniform size run to their end.
-    batch = len(state.number)
-    few = batch // 4 if batch > UNIFORM else 0
     _, state = lax.while_loop(worthwhile, proceed, (jnp.zeros((), jnp.int32), state))
-    running, unconverged = ~state.stopped, ~state.converged
-    return state, jnp.stack([jnp.sum(a, dtype=jnp.int32) for a in (running, unconverged)])
+    return state
 
 
 @functools.partial(jax.jit, static_argnames="size")
@@ -169,23 +180,37 @@ def compact(problem: Problem, state: State, size: int) -> tuple[Problem, State]:
     return chosen
 
 
-@functools.partial(jax.jit, static_argnames=("dtype", "with_activity"))
+@functools.partial(jax.jit, static_argnames=("dtype", "with_activity", "chunked"))
 def prepare(
-    padded: Padded, start: Point, weight: Array, dtype: str, with_activity: bool
+    padded: Padded,
+    start: Point,
+    weight: Array,
+    dtype: str,
+    with_activity: bool,
+    chunked: bool = False,
 ) -> tuple[Problem, State]:
     """Precondition and start."""
-    problem = precondition(padded, dtype, with_activity)
-    start, weight = jax.tree.map(lambda a: a.astype(dtype), (start, weight))
-    return problem, init(problem, start, weight)
+
+    def begin(padded: Padded, start: Point, weight: Array) -> tuple[Problem, State]:
+        problem = precondition(padded, dtype, with_activity)
+        start, weight = jax.tree.map(lambda a: a.astype(dtype), (start, weight))
+        return problem, init(problem, start, weight)
+
+    if not chunked:
+        return begin(padded, start, weight)
+    problem, state = _in_chunks(begin, padded, start, weight)
+    return problem, state._replace(number=jnp.arange(len(weight), dtype=jnp.int32))
 
 
-@functools.partial(jax.jit, static_argnames=("size", "with_activity"))
-def promote(padded: Padded, state: State, size: int, with_activity: bool) -> tuple[Problem, State]:
+@functools.partial(jax.jit, static_argnames=("size", "with_activity", "chunked"))
+def promote(
+    padded: Padded, state: State, size: int, with_activity: bool, chunked: bool = False
+) -> tuple[Problem, State]:
     """Go on in float64 with `size` problems, those that have not converged first."""
     order = jnp.argsort(state.converged, stable=True)[:size]
     state = _pick(state, order)
     padded = _pick(padded, state.number)
-    problem, fresh = prepare(padded, state.point, state.weight, "float64", with_activity)
+    problem, fresh = prepare(padded, state.point, state.weight, "float64", with_activity, chunked)
     state = jax.tree.map(lambda old, new: old.astype(new.dtype), state, fresh)
     return problem, fresh._replace(
         iterations=state.iterations,
@@ -195,6 +220,18 @@ def promote(padded: Padded, state: State, size: int, with_activity: bool) -> tup
         stopped=state.converged,
         number=state.number,
     )
+
+
+def _in_chunks(function: Callable[..., Any], *batch: Any) -> Any:
+    """Apply a function to CHUNK problems at a time, one chunk after another.
+
+    XLA's code for CPUs adds in another order for another number of problems: in chunks of one size
+    a problem has one answer, in any company. Besides, a chunk stays in the cache, and stops with
+    its own last problem.
+    """
+    chunks = jax.tree.map(lambda a: a.reshape(len(a) // CHUNK, CHUNK, *a.shape[1:]), batch)
+    done = lax.map(lambda chunk: function(*chunk), chunks)
+    return jax.tree.map(lambda a: a.reshape(len(a) * CHUNK, *a.shape[2:]), done)
 
 
 def _column(per_problem: Array, like: Array) -> Array:
