@@ -13,6 +13,7 @@ import jax
 
 import bdcc_jax
 from bdcc_jax import Graph, Options
+from bdcc_jax.cli.common import finite
 from bdcc_jax.environment import package_version
 from bdcc_jax.heuristics import greedy_additive, kernighan_lin
 
@@ -71,7 +72,7 @@ def bdcc(name: str, options: Options, device: str | jax.Device = "auto") -> Meth
             "compile_seconds": spent,
         }
 
-    return Method(name, run, {"options": asdict(options), "device": str(device)})
+    return Method(name, run, {"options": finite(asdict(options)), "device": str(device)})
 
 
 def paper(tau: float | None, **changes: Any) -> Method:

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bdcc_jax.cli.common import finite
+
 Record = dict[str, Any]
 """One run: what was asked for (with its ``key``) and what came out."""
 
@@ -49,7 +51,7 @@ class Store:
 
     def append(self, record: Record) -> None:
         """Write a run to the end of the file, in one piece and through to the disk."""
-        line = json.dumps(record, allow_nan=False).encode() + b"\n"
+        line = json.dumps(finite(record), allow_nan=False).encode() + b"\n"
         with self._path.open("a+b") as file:
             if file.tell():
                 file.seek(-1, os.SEEK_END)

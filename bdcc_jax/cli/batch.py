@@ -22,8 +22,7 @@ from ..io.files import write_bytes
 from ..options import Options
 from ..result import Failure, Result, Status
 from ..solve import check_arguments
-from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input
-from .solve import _finite, _tau
+from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, finite, tau
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -47,7 +46,7 @@ def register(commands: Commands) -> None:
     add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
     absent = argparse.SUPPRESS  # so that Options' own defaults hold
     add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
-    add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
+    add("--tau", type=tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
     add("--memory", type=int, default=absent, metavar="BYTES", help="on each device (pdlp)")
     add("--quiet", action="store_true", help="no progress and no summary")
@@ -115,7 +114,7 @@ def _settings(arguments: argparse.Namespace, options: Options) -> dict[str, Any]
         "time_limit_each": arguments.time_limit_each,
         "options": {k: v for k, v in asdict(options).items() if k != "memory"},
     }
-    through_json: dict[str, Any] = json.loads(json.dumps(_finite(settings)))
+    through_json: dict[str, Any] = json.loads(json.dumps(finite(settings)))
     return through_json
 
 
@@ -161,7 +160,7 @@ class _Results:
         if not isinstance(result, Failure):
             labels = self._folder / f"{file.name}.labels.npy"
             write_labels(result.labels, labels, force=True)
-        text = json.dumps(_finite(record), indent=2, allow_nan=False) + "\n"
+        text = json.dumps(finite(record), indent=2, allow_nan=False) + "\n"
         write_bytes(summary, text.encode(), force=True)
 
     def _complete(self, result: Result | Failure) -> bool:

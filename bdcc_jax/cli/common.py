@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..result import Result, Status
 
@@ -59,3 +60,20 @@ def at_least_0(kind: type[int] | type[float]) -> Callable[[str], float]:
         return value
 
     return parse
+
+
+def tau(text: str) -> float | None:
+    """An argument type: a number, or none."""
+    try:
+        return None if text.lower() == "none" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected a number or 'none', not {text!r}") from None
+
+
+def finite(value: Any) -> Any:
+    """Replace infinities (an open gap at objective 0), which JSON has no word for, by null."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

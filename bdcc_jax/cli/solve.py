@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import devices
 from ..checkpoint import Checkpoint
@@ -19,7 +18,7 @@ from ..plots import require_matplotlib
 from ..report import html_report
 from ..result import Result, Status
 from ..solve import solve
-from .common import at_least_0, bad_input, exit_code
+from .common import at_least_0, bad_input, exit_code, finite, tau
 from .instance import add_format, add_instance, read_instance
 from .signals import SIGNALS
 
@@ -45,7 +44,7 @@ def register(commands: Commands) -> None:
     add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
     absent = argparse.SUPPRESS  # so that Options' own defaults hold
     add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
-    add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
+    add("--tau", type=tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
     add("--checkpoint", metavar="FILE", help="write the solve there now and then, and resume it")
     add("--quiet", action="store_true", help="no progress and no summary")
@@ -119,7 +118,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _as_json(result: Result) -> str:
-    return json.dumps(_finite(result.to_dict()), indent=2, allow_nan=False) + "\n"
+    return json.dumps(finite(result.to_dict()), indent=2, allow_nan=False) + "\n"
 
 
 def _page(result: Result, arguments: argparse.Namespace) -> bytes:
@@ -129,19 +128,3 @@ def _page(result: Result, arguments: argparse.Namespace) -> bytes:
     }
     page = html_report(result, Path(arguments.file).name, settings)
     return page.encode(errors="backslashreplace")  # the name of a file need not be Unicode
-
-
-def _finite(value: Any) -> Any:
-    """Replace infinities (an open gap at objective 0), which JSON has no word for, by null."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _tau(text: str) -> float | None:
-    try:
-        return None if text.lower() == "none" else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number or 'none', not {text!r}") from None

@@ -26,8 +26,9 @@ _SLOT_COST = 20
 """One slot costs about as much time as this many entries of the dense preconditioner (measured)."""
 
 
-UNIFORM = (8, 64)
-"""Problems in a call, if these are few sizes: each is compiled for every shape."""
+UNIFORM = 32
+"""Problems in every call on a CPU, a multiple of the chunks that they are solved in: one number
+for all, as every other would be compiled for every shape."""
 
 _SHARED_ENTRIES = 0.25
 """A slot of problems that share a preconditioner counts as this many entries of one: the product
@@ -153,12 +154,6 @@ def batch_size(count: int, most: int) -> int:
     return size
 
 
-def uniform_size(count: int, most: float = np.inf) -> int:
-    """How many of `count` problems to take at once: many only if they fill three quarters."""
-    few, many = UNIFORM
-    return many if 4 * count >= 3 * many and many <= most else few
-
-
 def problem_bytes(width: int, size: int, spare: int) -> int:
     """Device memory that one problem of a shape takes at most, in float64 and while it is prepared.
 
@@ -185,7 +180,7 @@ def layouts(
     entries : int
         Of the preconditioners of a group, at most, in each shard.
     uniform : bool
-        Whether all batches are of one of the sizes in ``UNIFORM``.
+        Whether the batches of a shape are all of the same size, ``UNIFORM`` if that fits.
     memory : float
         Bytes that a group may take, in each shard; but 8 problems are always taken.
     shards : int
@@ -201,7 +196,7 @@ def layouts(
         most = int(min(entries / share, memory / problem_bytes(width, size, spare)))
         while len(members):
             each = -(-len(members) // shards)
-            batch = uniform_size(each, most) if uniform else batch_size(each, most)
+            batch = batch_size(UNIFORM if uniform else each, most)
             chosen, members = np.split(members, [shards * batch])
             padded_to = batch if uniform else batch_bucket(-(-len(chosen) // shards))
             yield _layout(problems, chosen, width, size, spare)._replace(batch=padded_to)

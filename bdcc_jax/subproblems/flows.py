@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..options import PDLPOptions
-from .flow_batch import UNIFORM, Layout, Padded, batch_bucket, layouts
+from .flow_batch import Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
 from .halving import halving
 from .kernels import Kernels
@@ -172,8 +172,7 @@ def solve_flows(
                 # Of the shard that has most of them.
                 alive, unconverged = kernels.counts(counts)
                 single = problem.cost.dtype == jnp.float32
-                left = alive or unconverged
-                size = min(s for s in UNIFORM if s >= left) if uniform else batch_bucket(left)
+                size = group.batch if uniform else batch_bucket(alive or unconverged)
                 if alive and size * kernels.shards == len(state.number):
                     running.append((group, problem, state))
                     continue

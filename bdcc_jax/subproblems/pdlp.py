@@ -151,8 +151,9 @@ def advance(
     if chunked:
         state = _in_chunks(lambda p, s: _advance(p, s, tolerance, limit, 0), problem, state)
     else:
-        # Come back early when most have stopped, so that the rest can be gathered.
-        state = _advance(problem, state, tolerance, limit, len(state.number) // 4)
+        # Come back early when most have stopped, so that the rest can be gathered: into 8 at least.
+        few = len(state.number) // 4 if len(state.number) > CHUNK else 0
+        state = _advance(problem, state, tolerance, limit, few)
     running, unconverged = ~state.stopped, ~state.converged
     return state, jnp.stack([jnp.sum(a, dtype=jnp.int32) for a in (running, unconverged)])
 

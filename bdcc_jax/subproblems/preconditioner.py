@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -95,7 +96,9 @@ def precondition(padded: Padded, dtype: str, with_activity: bool) -> Problem:
     diagonal = jnp.where(free, degree + added, 1.0)
     unit = jnp.eye(nodes, dtype=capacity.dtype)[None]
     block = SMALL_BLOCK if nodes <= SMALL else LARGE_BLOCK
-    inverse = sweep(unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0), block)
+    matrix = unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0)
+    # Of empty problems, which fill a batch up, there is nothing to invert.
+    inverse = lax.cond(jnp.any(supply > 0.0), partial(sweep, block=block), lambda m: m, matrix)
     inverse = jnp.where(inner, inverse, 0.0)
     inverse = jnp.concatenate(
         [inverse, jnp.take_along_axis(inverse, padded.owner[:, None, :], 2)], 2
