@@ -41,7 +41,7 @@ def test_attributes_exist():
 
 def test_command_line_is_up_to_date(capsys):
     block = README.partition("### Command line")[2]
-    for command in ("solve", "demo", "version"):
+    for command in ("solve", "batch", "verify", "info", "convert", "demo", "version"):
         assert f"bdcc-jax {command}" in block
         with pytest.raises(SystemExit):
             cli.main([command, "--help"])
