@@ -13,6 +13,7 @@ from . import devices
 from .checkpoint import Checkpoint
 from .clock import Clock
 from .convert import as_graph
+from .delegation import Callback
 from .devices import Devices, Host
 from .graph import Graph
 from .highs import release_scheduler
@@ -20,7 +21,7 @@ from .interrupts import interruptible
 from .options import Options, check_amount
 from .progress import Wish, view
 from .result import Progress, Result, Status
-from .solver import Callback, Solver
+from .solver import Solver
 
 logger = logging.getLogger(__name__)
 
