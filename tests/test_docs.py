@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCKS = {
-    f"{page.name}-{number}": code
+    f"{page.relative_to(ROOT)}-{number}": code
     for page in PAGES
     for number, code in enumerate(PYTHON.findall(page.read_text(encoding="utf-8")))
 }
@@ -24,7 +24,7 @@ def test_code_runs_and_prints_what_it_says(code, capsys, tmp_path, monkeypatch):
         assert expected in printed
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
         if not target.startswith(("http", "mailto")):

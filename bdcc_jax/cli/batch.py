@@ -22,7 +22,8 @@ from ..io.files import write_bytes
 from ..options import Options
 from ..result import Failure, Result, Status
 from ..solve import check_arguments
-from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, finite, tau
+from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, finite
+from .options import add_options, read_device, read_options
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -37,28 +38,17 @@ def register(commands: Commands) -> None:
     add = command.add_argument
     add("folder", metavar="DIR", help="its files, whatever 'solve' reads; no subfolders")
     add("--out", required=True, metavar="DIR", help="NAME.json and NAME.labels.npy for each")
-    add("--device", default="auto", help="auto, cpu, gpu, gpu:N, all, or a list: gpu:0,gpu:1")
     add("--workers", type=int, metavar="N", help="instances in work at the same time")
+    add_options(command)
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop all after this time")
     add("--time-limit-each", type=at_least_0(float), metavar="SECONDS", help="for one instance")
-    add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
-    add("--seed", type=at_least_0(int), default=0, help="of everything random (default: 0)")
-    add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
-    absent = argparse.SUPPRESS  # so that Options' own defaults hold
-    add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
-    add("--tau", type=tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
-    add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
-    add("--memory", type=int, default=absent, metavar="BYTES", help="on each device (pdlp)")
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--force", action="store_true", help="do again, and overwrite, results of other settings")
 
 
 def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
-        known = ("engine", "tau", "max_rounds", "memory")
-        changes = {k: v for k, v in vars(arguments).items() if k in known}
-        options = Options.paper(**changes) if arguments.paper else Options(**changes)
-        device: Any = arguments.device.split(",") if "," in arguments.device else arguments.device
+        options, device = read_options(arguments), read_device(arguments)
         check_arguments(device, arguments.time_limit, arguments.gap, arguments.seed, options, None)
         files = _files(Path(arguments.folder))
         out = _Results(Path(arguments.out), _settings(arguments, options))

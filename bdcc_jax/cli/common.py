@@ -62,14 +62,6 @@ def at_least_0(kind: type[int] | type[float]) -> Callable[[str], float]:
     return parse
 
 
-def tau(text: str) -> float | None:
-    """An argument type: a number, or none."""
-    try:
-        return None if text.lower() == "none" else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"expected a number or 'none', not {text!r}") from None
-
-
 def finite(value: Any) -> Any:
     """Replace infinities (an open gap at objective 0), which JSON has no word for, by null."""
     if isinstance(value, dict):

@@ -13,13 +13,13 @@ from ..checkpoint import Checkpoint
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
-from ..options import Options
 from ..plots import require_matplotlib
 from ..report import html_report
 from ..result import Result, Status
 from ..solve import solve
-from .common import at_least_0, bad_input, exit_code, finite, tau
+from .common import at_least_0, bad_input, exit_code, finite
 from .instance import add_format, add_instance, read_instance
+from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
 if TYPE_CHECKING:
@@ -37,15 +37,8 @@ def register(commands: Commands) -> None:
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
     add("--report", metavar="FILE", help="a page about the run: bounds, timings, clusters (HTML)")
     add("--certificate", metavar="FILE", help="write a proof of the bounds, for verify")
-    add("--device", default="auto", help="auto, cpu, gpu or gpu:N (default: auto)")
+    add_options(command)
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
-    add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
-    add("--seed", type=at_least_0(int), default=0, help="of everything random (default: 0)")
-    add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
-    absent = argparse.SUPPRESS  # so that Options' own defaults hold
-    add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
-    add("--tau", type=tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
-    add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
     add("--checkpoint", metavar="FILE", help="write the solve there now and then, and resume it")
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--force", action="store_true", help="overwrite existing files")
@@ -54,9 +47,8 @@ def register(commands: Commands) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     # Everything that can be refused is refused before any work starts.
     with bad_input():
-        changes = {k: v for k, v in vars(arguments).items() if k in ("engine", "tau", "max_rounds")}
-        options = Options.paper(**changes) if arguments.paper else Options(**changes)
-        devices.place(arguments.device, options.engine)
+        options, device = read_options(arguments), read_device(arguments)
+        devices.place(device, options.engine)
         _check_outputs(arguments)
         if arguments.report is not None:
             require_matplotlib()
@@ -65,7 +57,7 @@ def _run(arguments: argparse.Namespace) -> int:
             Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
     result = solve(
         graph,
-        device=arguments.device,
+        device=device,
         time_limit=arguments.time_limit,
         gap=arguments.gap,
         seed=arguments.seed,
