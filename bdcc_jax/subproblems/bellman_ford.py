@@ -83,7 +83,7 @@ def _group(counts: IntArray, empty: int, *, one_each: bool) -> tuple[IntArray, I
     the run that each group belongs to, and how many groups each run has: exactly one each if so
     asked, which needs all runs to be short enough.
     """
-    width = bucket(min(int(counts.max()), WIDTH), least=1)
+    width = bucket(min(int(counts.max()), WIDTH), least=4)
     groups = np.ones_like(counts) if one_each else -(-counts // width)
     owner = np.repeat(np.arange(len(counts)), groups)
     rank = np.arange(len(owner)) - np.repeat(np.cumsum(groups) - groups, groups)

@@ -24,6 +24,9 @@ MOST_ROOTS = 2048
 BYTES_PER_ENTRY = 64
 """Device memory for one node of one root: distances, hops and parents, old, new and in flight."""
 
+LEAST_NODES = 64
+"""Smaller graphs are padded to this, and to four times as many edges: all share their kernels."""
+
 LEAST_ROOTS = 8
 """In a chunk; where not even so many fit, the host does it."""
 
@@ -56,7 +59,7 @@ class DeviceFinder:
         self._cover, self._device = cover, device
         self._maker = BallMaker(graph, ball_size)
         self._on_host = DijkstraFinder(graph, cover, ball_size)
-        self._arcs = arc_groups(graph)
+        self._arcs = arc_groups(graph, LEAST_NODES)
         self._on_device = jax.device_put(self._arcs, device)
         fits = memory // (BYTES_PER_ENTRY * self._arcs.n_nodes)
         self._chunk = 8
@@ -71,7 +74,7 @@ class DeviceFinder:
         active = np.unique(root_of_edge[open_edges])
         balls: list[Ball] = []
         with jax.enable_x64(True), jax.default_device(self._device):
-            lengths = self._put(pad(x, bucket(len(x) + 1), np.inf))
+            lengths = self._put(pad(x, bucket(len(x) + 1, least=4 * LEAST_NODES), np.inf))
             start = 0
             while start < len(active):
                 clock.check()
