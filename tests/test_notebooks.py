@@ -7,6 +7,7 @@ import pytest
 from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
+SLOW = ("cpu_gpu", "learn_weights")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -18,8 +19,14 @@ def test_is_stored_without_outputs(path):
             assert (cell.outputs, cell.execution_count) == ([], None)
 
 
-@pytest.mark.slow  # a kernel each, which starts and imports everything anew
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.slow] if path.stem in SLOW else [])
+        for path in NOTEBOOKS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     context = {"metadata": {"path": str(tmp_path)}}
