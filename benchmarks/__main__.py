@@ -1,7 +1,7 @@
 """The paper's experiments and more, by one command: ``python -m benchmarks``.
 
 Table 1 and Figure 1 of the paper, the comparison of methods, the ablation, the phases of a run and
-the devices, on superpixel graphs of scikit-image's pictures (about a quarter of an hour) or on any
+the devices, on superpixel graphs of scikit-image's pictures or on any
 folder of instances. Every run is a line of OUT/runs.jsonl; what is there already is not run again,
 so a run that was stopped goes on where it was. OUT/report.md and the PNGs beside it are made from
 all lines of that file (with --family: of these families).
