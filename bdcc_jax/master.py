@@ -37,6 +37,9 @@ REMEDIES: dict[str, tuple[dict[str, Any], ...]] = {
 }
 """What is tried where HiGHS ends with anything but an optimum, one after another."""
 
+MAGNIFIED, MOST_COST = 2.0**10, 2.0**24
+"""The mean cost of an edge in the ILP, and the largest one: in units of HiGHS."""
+
 IPM_WORK = 20
 """An iteration of the interior point method on one nonzero, in units of work."""
 
@@ -80,9 +83,9 @@ class Master:
     """
 
     def __init__(self, weights: FloatArray, *, gap: float = 0.0, absolute_gap: float = 0.0) -> None:
-        self._weights = weights
+        self._weights, self._absolute_gap = weights, absolute_gap
         # HiGHS' tolerances are absolute: bring the mean |w| to about 1. A power of two is exact.
-        self._scale = 2.0 ** np.floor(np.log2(np.abs(weights).mean()))
+        self._scale = _power_of_two(np.abs(weights).mean())
         self._rows = Rows.empty()
         self._age = np.zeros(0, dtype=np.int64)  # for how many LPs a row has been slack
         self._kept_at = -np.inf  # the bound when rows were last dropped
@@ -102,7 +105,6 @@ class Master:
             "presolve": "off",  # the next round starts from this round's basis instead
             "solver": "simplex",
             "mip_rel_gap": min(gap, 1e300),
-            "mip_abs_gap": min(absolute_gap / self._scale, 1e300),
         }.items():
             highs.setOptionValue(option, value)
 
@@ -179,12 +181,24 @@ class Master:
         self._highs.setOptionValue("solver", "choose")
         # The incumbent is good already, and cycle inequalities have no symmetry worth finding.
         self._highs.setOptionValue("mip_heuristic_effort", 0.0)
-        # HiGHS calls an incumbent optimal that is off by this much: less than Bounds' tolerance.
-        self._highs.setOptionValue("mip_feasibility_tolerance", 1e-10)
+        self._magnify()
         self._highs.setOptionValue("mip_heuristic_run_feasibility_jump", False)
         self._highs.setOptionValue("mip_detect_symmetry", False)
         if self.n_rows + len(kinds) >= PRESOLVED:
             self._highs.setOptionValue("presolve", "choose")
+
+    def _magnify(self) -> None:
+        """Make what HiGHS may be off by, in its own units, less than the tolerance of Bounds.
+
+        Branch and bound takes an incumbent for optimal that is off by the feasibility tolerance for
+        each edge. A smaller one than this is no help: with 1e-10 HiGHS calls LPs infeasible that
+        are not, and cuts optima off. So the costs are made larger, if not too large for its LPs.
+        """
+        most = np.abs(self._weights).max() / MOST_COST
+        self._scale = max(self._scale / MAGNIFIED, _power_of_two(most))
+        self._highs.changeColsCost(len(self._columns), self._columns, self._weights / self._scale)
+        self._highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
+        self._highs.setOptionValue("mip_abs_gap", min(self._absolute_gap / self._scale, 1e300))
 
     def solve_carefully(self) -> None:
         """From here on the ILP is solved as it is, which is slower."""
@@ -326,3 +340,8 @@ class Master:
         multipliers = np.maximum(0.0, -np.array(solution.row_dual)) * self._scale
         self.multipliers = multipliers
         return Lagrangian.of(self._weights, self._rows, multipliers).bound
+
+
+def _power_of_two(value: float) -> float:
+    """Not above: dividing by it is exact."""
+    return float(2.0 ** np.floor(np.log2(value)))

@@ -29,9 +29,9 @@ CPU = jax.devices("cpu")[0]
 ROOT = Path(__file__).parent.parent
 
 
-def graphs(count, n=9, seed=0):
+def graphs(count, n=9, density=0.6, seed=0):
     rng = np.random.default_rng(seed)
-    return [random_graph(rng, n, 0.6) for _ in range(count)]
+    return [random_graph(rng, n, density) for _ in range(count)]
 
 
 def same(one, other):
@@ -369,7 +369,8 @@ def test_cli_keeps_the_best_of_what_a_limit_cut_short(folder, tmp_path):
 def test_a_killed_run_goes_on(tmp_path):
     source, out = tmp_path / "in", tmp_path / "out"
     source.mkdir()
-    for i, graph in enumerate(graphs(40, n=40)):
+    instances = graphs(40, n=40, density=0.1)
+    for i, graph in enumerate(instances):
         write(graph, source / f"g{i}.txt")
     command = [sys.executable, "-m", "bdcc_jax", "batch", str(source), "--out", str(out)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -382,7 +383,7 @@ def test_a_killed_run_goes_on(tmp_path):
     before = len(list(out.glob("[!.]*.json")))
     done = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert f"{40 - before} of 40 done now" in done
-    for i, graph in enumerate(graphs(40, n=40)):
+    for i, graph in enumerate(instances):
         labels = np.load(out / f"g{i}.txt.labels.npy")
         assert labels.tolist() == solve(graph).labels.tolist()
 

@@ -127,3 +127,62 @@ def test_same_seed_same_result():
     assert [(r.lower_bound, r.rows) for r in first.history] == [
         (r.lower_bound, r.rows) for r in second.history
     ]
+
+
+def test_an_optimum_that_highs_cut_off():
+    """Near ties, which HiGHS calls infeasible where its tolerance is as fine as it can be."""
+    sign = "------.++.++-++-.---+--+-.+++--.++.++-+..-+.+"
+    noise = [
+        -359,
+        208,
+        11,
+        524,
+        -1262,
+        -2247,
+        358,
+        697,
+        -585,
+        100,
+        -507,
+        -847,
+        428,
+        -749,
+        829,
+        379,
+        -996,
+        -48,
+        -209,
+        824,
+        1091,
+        901,
+        52,
+        -427,
+        -91,
+        95,
+        -427,
+        1082,
+        2130,
+        2882,
+        1577,
+        -875,
+        -390,
+        -171,
+        363,
+        1403,
+    ]
+    u, v = (ends[[s != "." for s in sign]] for ends in np.triu_indices(10, 1))
+    weights = np.array([1.0 if s == "+" else -1.0 for s in sign if s != "."]) + 1e-10 * np.array(
+        noise
+    )
+    graph = Graph.from_edges(u, v, weights, 10)
+    check(graph, solve(graph, options=Options.paper(), seed=4279), brute_force(graph))
+
+
+@pytest.mark.parametrize("variant", ["default", "one ILP", "paper", "split and Magnanti-Wong"])
+def test_near_ties(variant):
+    rng = np.random.default_rng(3)
+    for exponent in (-9, -8, -7, -6, -5, -4):
+        u, v = np.triu_indices(9, 1)
+        weights = rng.choice([-1.0, 1.0], len(u)) + 10.0**exponent * rng.normal(size=len(u))
+        graph = Graph.from_edges(u, v, weights, 9)
+        check(graph, solve(graph, options=VARIANTS[variant]), brute_force(graph))

@@ -222,7 +222,7 @@ def test_no_transfer_within_a_call(mixed):
         with jax.transfer_guard("disallow"):
             state, counts = pdlp.advance(problem, state, tolerance, limit)
             pdlp.compact(problem, state, 8)
-        assert counts.shape == (2,)
+        assert counts.shape == (1,)
 
 
 def test_x64_of_the_caller_is_left_alone(mixed):
@@ -249,9 +249,15 @@ def test_few_compilations():
 
 
 def test_buckets():
-    assert node_bucket(np.array([1, 16, 17, 64, 65])).tolist() == [8, 16, 24, 64, 96]
-    rows, nodes = np.array([0, 16, 17, 65, 300]), np.full(5, 64)
-    assert extra_bucket(rows, nodes).tolist() == [0, 16, 32, 128, 512]
+    sizes = np.array([1, 16, 17, 64, 65])
+    assert node_bucket(sizes, coarse=False).tolist() == [8, 16, 24, 64, 96]
+    assert node_bucket(sizes, coarse=True).tolist() == [16, 16, 32, 64, 128]
+    rows, nodes = np.array([0, 16, 17, 65, 128, 300]), np.full(6, 64)
+    assert extra_bucket(rows, nodes, coarse=False).tolist() == [0, 16, 32, 128, 128, 512]
+    assert extra_bucket(rows, nodes, coarse=True).tolist() == [32, 32, 32, 128, 128, 512]
+    rows, nodes = np.array([0, 2, 3, 9]), np.full(4, 8)
+    assert extra_bucket(rows, nodes, coarse=False).tolist() == [2, 2, 8, 32]
+    assert extra_bucket(rows, nodes, coarse=True).tolist() == [16, 16, 16, 16]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,9 @@ from .restriction import restrict
 SHARING_GAIN = 8.0
 """How much faster an entry of a shared preconditioner is applied than one of a problem's own."""
 
+LEAST_SHARED = 64
+"""Nodes of a graph that is shared: below, a preconditioner for each costs nothing."""
+
 MAGNANTI_WONG_SLACK = 10.0
 """Magnanti-Wong problems are solved to this many times the tolerance, or to so small a part of the
 1 - tau that they may lose: which of the active rows is taken is a matter of chance anyway."""
@@ -244,7 +247,8 @@ def shares_a_graph(sizes: IntArray, union: int) -> bool:
     >>> shares_a_graph(np.full(100, 64), 1000), shares_a_graph(np.full(100, 600), 1000)
     (False, True)
     """
-    return len(sizes) >= 8 and bool(np.mean(sizes**2) * SHARING_GAIN > union**2)
+    large = len(sizes) >= 8 and union >= LEAST_SHARED
+    return large and bool(np.mean(sizes**2) * SHARING_GAIN > union**2)
 
 
 def _scatter(values: FloatArray, index: IntArray, size: int) -> FloatArray:

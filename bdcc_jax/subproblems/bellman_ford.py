@@ -56,13 +56,17 @@ class ArcGroups(NamedTuple):
 
 
 def arc_groups(graph: Graph, least: int = 8) -> ArcGroups:
-    """Group the arcs of E+ by node, at least so many, on the host; sizes are rounded to buckets."""
+    """Group the arcs of E+ by node, at least so many, on the host; sizes are rounded to buckets.
+
+    Graphs with fewer nodes have groups of one width, so that they share their kernels.
+    """
     starts, neighbours, edges = positive_adjacency(graph)
     counts = pad(np.diff(starts), bucket(graph.n, least=least), 0)
     tables, owners, empty = [], [], len(neighbours)
     while True:
         last = int(counts.max()) <= WIDTH
-        table, owner, counts = _group(counts, empty, one_each=last)
+        width = bucket(min(int(counts.max()), WIDTH), least=WIDTH if graph.n < least else 4)
+        table, owner, counts = _group(counts, width, empty, one_each=last)
         tables.append(table.astype(np.int32))
         owners.append(owner.astype(np.int32))
         empty = len(table) - 1
@@ -76,14 +80,15 @@ def arc_groups(graph: Graph, least: int = 8) -> ArcGroups:
     )
 
 
-def _group(counts: IntArray, empty: int, *, one_each: bool) -> tuple[IntArray, IntArray, IntArray]:
-    """Cut consecutive runs of the given lengths into groups of at most WIDTH.
+def _group(
+    counts: IntArray, width: int, empty: int, *, one_each: bool
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Cut consecutive runs of the given lengths into groups of at most `width`.
 
     Returns the members of every group (``empty`` where there is none; the last group is all empty),
     the run that each group belongs to, and how many groups each run has: exactly one each if so
     asked, which needs all runs to be short enough.
     """
-    width = bucket(min(int(counts.max()), WIDTH), least=4)
     groups = np.ones_like(counts) if one_each else -(-counts // width)
     owner = np.repeat(np.arange(len(counts)), groups)
     rank = np.arange(len(owner)) - np.repeat(np.cumsum(groups) - groups, groups)

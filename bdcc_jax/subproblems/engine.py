@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
+from .. import compilation_cache, compiler_memory
 from ..arrays import FloatArray
 from ..clock import Clock
-from ..compilation_cache import enable as enable_compilation_cache
 from ..cover import Cover
 from ..devices import Devices, Host, resolve
 from ..graph import Graph
@@ -102,7 +102,8 @@ def make_engine(
             ReferenceSolver(graph, variant),
             options.rows,
         )
-    enable_compilation_cache()
+    compilation_cache.enable()
+    compiler_memory.hand_back()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
     first, share = where.devices[0], where.budget // 2
     if choice == "device_packing":

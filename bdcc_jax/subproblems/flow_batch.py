@@ -25,6 +25,8 @@ WIDTHS = (4, 32)
 _SLOT_COST = 20
 """One slot costs about as much time as this many entries of the dense preconditioner (measured)."""
 
+FEW_NODES = 24
+"""Problems with fewer nodes have less of a choice of shapes."""
 
 UNIFORM = 32
 """Problems in every call on a CPU, a multiple of the chunks that they are solved in: one number
@@ -125,17 +127,23 @@ def _extra_rows(degree: Ints, width: int) -> Ints:
     return np.maximum(0, -(-degree // width) - 1)
 
 
-def node_bucket(nodes: Ints) -> Ints:
-    """The next size of 8, 16, 24, 32, 48, 64, 96, ..."""
-    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 8))).astype(np.int64)
-    return np.where((power >= 32) & (nodes <= power * 3 // 4), power * 3 // 4, power)
+def node_bucket(nodes: Ints, coarse: bool) -> Ints:
+    """The next size of 8, 16, 24, 32, 48, 64, 96, ..., or of 16, 32, 64, ..."""
+    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 16 if coarse else 8))).astype(np.int64)
+    between = (power >= 32) & (nodes <= power * 3 // 4) & (not coarse)
+    return np.where(between, power * 3 // 4, power)
 
 
-def extra_bucket(rows: Ints, nodes: Ints) -> Ints:
-    """None, or the next size of 1/4, 1/2, 1, 2, ... times the number of nodes."""
-    quarters = np.maximum(4.0 * rows / nodes, 1.0)
-    some = nodes * 2 ** np.ceil(np.log2(quarters)).astype(np.int64) // 4
-    return np.where(rows > 0, some, 0)
+def extra_bucket(rows: Ints, nodes: Ints, coarse: bool) -> Ints:
+    """The next size of 0, 1/4, 1/2, 1, ... times the number of nodes; or of 1/2, 2, ...
+
+    Few nodes have 1/4, 1, ... times as many, or 2, ...: shapes are compiled, and these are cheap.
+    """
+    few = nodes < FEW_NODES
+    least = np.where(few, 2.0, 0.5) if coarse else 0.25
+    doublings = np.ceil(np.log2(np.maximum(rows / (least * nodes), 1.0)))
+    doublings += np.where(few | coarse, doublings % 2, 0)
+    return np.where((rows > 0) | few | coarse, least * nodes * 2**doublings, 0).astype(np.int64)
 
 
 def batch_bucket(count: int) -> int:
@@ -157,8 +165,8 @@ def batch_size(count: int, most: int) -> int:
 def problem_bytes(width: int, size: int, spare: int) -> int:
     """Device memory that one problem of a shape takes at most, in float64 and while it is prepared.
 
-    Its matrix as it is inverted, its inverse and that of float32 before; and what lives on slots:
-    the data, the iterates, and what is in flight.
+    Its matrix as it is inverted, and its inverse; and what lives on slots: the data, the iterates,
+    and what is in flight.
     """
     rows = size + spare
     return 8 * (6 * size * rows + 24 * rows * width)
@@ -168,7 +176,9 @@ def layouts(
     problems: FlowProblems,
     entries: int,
     *,
+    members: Ints | None = None,
     uniform: bool = False,
+    coarse: bool = False,
     memory: float = np.inf,
     shards: int = 1,
 ) -> Iterator[Layout]:
@@ -179,16 +189,21 @@ def layouts(
     problems : FlowProblems
     entries : int
         Of the preconditioners of a group, at most, in each shard.
+    members : ints, optional
+        Those that are meant, by number. Default: all.
     uniform : bool
         Whether the batches of a shape are all of the same size, ``UNIFORM`` if that fits.
+    coarse : bool
+        Few shapes, for few problems: padding costs less than compiling.
     memory : float
         Bytes that a group may take, in each shard; but 8 problems are always taken.
     shards : int
         Parts that a group will be divided into.
     """
-    shapes = _shapes(problems)
+    meant = np.arange(len(problems)) if members is None else members
+    shapes = _shapes(problems, coarse)[meant]
     for shape in np.unique(shapes, axis=0):
-        members = np.flatnonzero((shapes == shape).all(1))
+        members = meant[(shapes == shape).all(1)]
         width, size, spare = (int(n) for n in shape)
         # What a problem holds for itself: its preconditioner, or its slots if that is shared.
         alone = problems.roots is None
@@ -202,16 +217,16 @@ def layouts(
             yield _layout(problems, chosen, width, size, spare)._replace(batch=padded_to)
 
 
-def _shapes(problems: FlowProblems) -> Ints:
+def _shapes(problems: FlowProblems, coarse: bool) -> Ints:
     """(width, nodes, extra rows) for every problem: the cheapest, whatever the others are.
 
     The order of sums follows the shape: a problem has one answer, in any company.
     """
     count = len(problems)
-    nodes, degree = node_bucket(np.diff(problems.nodes)), _degrees(problems)
+    nodes, degree = node_bucket(np.diff(problems.nodes), coarse), _degrees(problems)
     owner = np.repeat(np.arange(count), np.diff(problems.nodes))
     extra = np.stack([np.bincount(owner, _extra_rows(degree, w), count) for w in WIDTHS])
-    extra = extra_bucket(extra, nodes)
+    extra = extra_bucket(extra, nodes, coarse)
     widths = np.array(WIDTHS)[:, None]
     choice = np.argmin((nodes + extra) * (nodes + _SLOT_COST * widths), axis=0)
     return np.stack([widths[choice, 0], nodes, extra[choice, np.arange(count)]], 1)

@@ -1,7 +1,7 @@
 """Solve ragged batches of flow LPs on a device: float32 first, float64 for the stragglers.
 
-The host reads two counts between compiled calls, to decide whether the problems that still run
-are gathered into a smaller batch, and whether those left over continue in float64.
+The host reads a count between compiled calls, to decide whether the problems that still run are
+gathered into a smaller batch. Those that float32 leaves over are laid out again, in fewer shapes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import IntArray as Ints
 from ..options import PDLPOptions
 from .flow_batch import Layout, Padded, batch_bucket, layouts
 from .flow_problems import FlowProblems
@@ -129,64 +129,76 @@ def solve_flows(
     (True, -1.5)
     """
     devices = devices or (jax.local_devices()[0],)
-    active = problems.activity is not None
     on_cpu = devices[0].platform == "cpu"
-    # Problems on one graph are all of one instance: always the same batches.
-    uniform = on_cpu and problems.roots is None
-    # They share a preconditioner, which is not worth a copy on every device.
-    kernels = Kernels.on(devices if problems.roots is None else devices[:1], uniform)
+    # Problems on one graph are all of one instance: always the same batches. They share a
+    # preconditioner, which is not worth a copy on every device.
+    alone = problems.roots is None
+    kernels = Kernels.on(devices if alone else devices[:1], uniform=on_cpu and alone)
+    run = _Run(problems, kernels, BLOCK_ENTRIES[on_cpu], options.tolerance, memory, check)
+    out, members = unsolved(problems), np.arange(len(problems))
+    single = min(options.single_iterations, options.iteration_limit)
     with jax.enable_x64(True):
+        if single > 0:
+            run(members, out, "float32", single, start)
+            members, start = np.flatnonzero(~out.converged), out
+        if len(members) and options.iteration_limit > single:
+            run(members, out, "float64", options.iteration_limit - single, start)
+    return out
+
+
+@dataclass(frozen=True)
+class _Run:
+    """What is the same for both precisions."""
+
+    problems: FlowProblems
+    kernels: Kernels
+    entries: int
+    tolerance: float
+    memory: float
+    check: Callable[[], None] | None
+
+    def __call__(
+        self, members: Ints, out: Solution, dtype: str, limit: int, start: Solution | None
+    ) -> None:
+        """Iterate with some of the problems, and write down how far they have come."""
+        kernels, active = self.kernels, self.problems.activity is not None
         # Half of the memory for a group, so that the next one is there when it is done.
         waiting = layouts(
-            problems,
-            BLOCK_ENTRIES[on_cpu],
-            uniform=uniform,
-            memory=memory / 2,
+            self.problems,
+            self.entries,
+            members=members,
+            uniform=kernels.uniform,
+            coarse=dtype == "float64",
+            memory=self.memory / 2,
             shards=kernels.shards,
         )
-        tolerance = kernels.put_everywhere(np.float64(options.tolerance))
-        limits = {
-            "float32": min(options.single_iterations, options.iteration_limit),
-            "float64": options.iteration_limit,
-        }
-        limit = {dtype: kernels.put_everywhere(np.int32(n)) for dtype, n in limits.items()}
-        dtype = "float32" if limits["float32"] > 0 else "float64"
-        out, room = unsolved(problems), memory
+        stop = kernels.put_everywhere((np.float64(self.tolerance), np.int32(limit)))
         running: list[tuple[_Group, Problem, State]] = []
-        upcoming = next(waiting, None)
+        room, upcoming = self.memory, next(waiting, None)
         while running or upcoming is not None:
-            if check is not None:
-                check()
+            if self.check is not None:
+                self.check()
             while upcoming is not None and (not running or upcoming.bytes <= room):
-                group = _Group(upcoming, kernels, start)
+                group = _Group(upcoming, kernels)
                 room -= group.bytes
-                running.append((group, *kernels.prepare(group.placed, dtype, active)))
+                running.append((group, *kernels.prepare(group.place(start), dtype, active)))
                 upcoming = next(waiting, None)
             # Everything is dispatched before anything is read, so that the groups overlap.
-            advanced = [
-                (group, p, *kernels.advance(p, state, tolerance, limit[p.cost.dtype.name]))
-                for group, p, state in running
-            ]
+            advanced = [(group, p, *kernels.advance(p, s, *stop)) for group, p, s in running]
             running = []
             for group, problem, state, counts in advanced:
-                # Of the shard that has most of them.
-                alive, unconverged = kernels.counts(counts)
-                single = problem.cost.dtype == jnp.float32
-                size = group.batch if uniform else batch_bucket(alive or unconverged)
+                alive = kernels.most(counts)
+                size = group.batch if kernels.uniform else batch_bucket(alive)
                 if alive and size * kernels.shards == len(state.number):
                     running.append((group, problem, state))
                     continue
                 group.take(jax.device_get(state))
                 if alive:
                     running.append((group, *kernels.compact(problem, state, size)))
-                elif unconverged and single and limits["float32"] < limits["float64"]:
-                    padded = group.placed[0]
-                    running.append((group, *kernels.promote(padded, state, size, active)))
                 else:
                     group.collect(out)
                     room += group.bytes
             del advanced, group, problem, state  # nothing that is done is kept on the device
-        return out
 
 
 def solve_reduced(problems: FlowProblems, options: PDLPOptions = DEFAULT_OPTIONS) -> Solution:
@@ -221,15 +233,20 @@ def expand(reduction: Reduction, left: Solution) -> Solution:
 class _Group:
     """Problems of one shape on their way through the device."""
 
-    def __init__(self, layout: Layout, kernels: Kernels, start: Solution | None) -> None:
-        self._layout, self._shards = layout, kernels.shards
+    def __init__(self, layout: Layout, kernels: Kernels) -> None:
+        self._layout, self._kernels, self._shards = layout, kernels, kernels.shards
         self.bytes, self.batch = layout.bytes, layout.batch
-        size = layout.batch * kernels.shards
-        padded = _fill(layout.padded, size)
-        point, weight = _start(layout, start, size)
-        self.placed: tuple[Padded, Point, jax.Array] = kernels.put((padded, point, weight))
-        self._point = _start(layout, None, size)[0]
-        self._per_problem = np.zeros((6, len(weight)))
+        self._size = layout.batch * kernels.shards
+        self._point = _start(layout, None, self._size)[0]
+        self._per_problem = np.zeros((6, self._size))
+
+    def place(self, start: Solution | None) -> tuple[Padded, Point, jax.Array]:
+        """Bring the problems to the device."""
+        layout, size = self._layout, self._size
+        placed: tuple[Padded, Point, jax.Array] = self._kernels.put(
+            (_fill(layout.padded, size), *_start(layout, start, size))
+        )
+        return placed
 
     def take(self, state: State) -> None:
         """Note how far problems have come."""
@@ -258,7 +275,7 @@ class _Group:
         out.objective[layout.members] = objective * price * flow
         out.bound[layout.members] = bound * price * flow
         out.weight[layout.members] = weight
-        out.iterations[layout.members] = iterations.astype(np.int64)
+        out.iterations[layout.members] += iterations.astype(np.int64)
         out.converged[layout.members] = converged > 0
 
 

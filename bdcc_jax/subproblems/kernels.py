@@ -24,10 +24,17 @@ EVERYWHERE = PartitionSpec()  # type: ignore[no-untyped-call]
 
 
 class Kernels:
-    """What :mod:`.pdlp` does, with the problems of a batch divided among the devices of a mesh."""
+    """What :mod:`.pdlp` does, with the problems of a batch divided among the devices of a mesh.
 
-    def __init__(self, devices: tuple[jax.Device, ...], chunked: bool) -> None:
-        self.shards, self._chunked = len(devices), chunked
+    Parameters
+    ----------
+    devices : tuple of jax.Device
+    uniform : bool
+        Whether all calls have the same number of problems, and solve them in chunks.
+    """
+
+    def __init__(self, devices: tuple[jax.Device, ...], uniform: bool) -> None:
+        self.shards, self.uniform = len(devices), uniform
         self._mesh: Mesh | None = None
         self._divided: Sharding = SingleDeviceSharding(devices[0])
         self._replicated: Sharding = self._divided
@@ -39,9 +46,9 @@ class Kernels:
 
     @staticmethod
     @lru_cache(maxsize=64)
-    def on(devices: tuple[jax.Device, ...], chunked: bool) -> Kernels:
+    def on(devices: tuple[jax.Device, ...], uniform: bool) -> Kernels:
         """The kernels for some devices, compiled once."""
-        return Kernels(devices, chunked)
+        return Kernels(devices, uniform)
 
     def put(self, tree: Any) -> Any:
         """Divide arrays among the devices by their first axis."""
@@ -55,17 +62,15 @@ class Kernels:
         self, placed: tuple[Padded, Point, jax.Array], dtype: str, active: bool
     ) -> tuple[Problem, State]:
         """Precondition and start."""
-        kernel = self._kernel(
-            pdlp.prepare, dtype=dtype, with_activity=active, chunked=self._chunked
-        )
+        kernel = self._kernel(pdlp.prepare, dtype=dtype, with_activity=active, chunked=self.uniform)
         result: tuple[Problem, State] = kernel(*placed)
         return result
 
     def advance(
         self, problem: Problem, state: State, tolerance: jax.Array, limit: jax.Array
     ) -> tuple[State, jax.Array]:
-        """A few checks' worth of steps; for :meth:`counts`."""
-        result: tuple[State, jax.Array] = self._kernel(pdlp.advance, chunked=self._chunked)(
+        """A few checks' worth of steps, and how many problems run on in every shard."""
+        result: tuple[State, jax.Array] = self._kernel(pdlp.advance, chunked=self.uniform)(
             problem, state, tolerance, limit
         )
         return result
@@ -75,18 +80,9 @@ class Kernels:
         result: tuple[Problem, State] = self._kernel(pdlp.compact, size=size)(problem, state)
         return result
 
-    def promote(
-        self, padded: Padded, state: State, size: int, active: bool
-    ) -> tuple[Problem, State]:
-        """Go on in float64 with `size` problems of every shard."""
-        kernel = self._kernel(pdlp.promote, size=size, with_activity=active, chunked=self._chunked)
-        result: tuple[Problem, State] = kernel(padded, state)
-        return result
-
-    def counts(self, counts: jax.Array) -> tuple[int, int]:
-        """How many problems run on, how many have not converged: the most of any shard."""
-        running, unconverged = jax.device_get(counts).reshape(-1, 2).max(0).tolist()
-        return running, unconverged
+    def most(self, running: jax.Array) -> int:
+        """How many problems run on, in the shard that has most of them."""
+        return int(jax.device_get(running).max())
 
     def _kernel(self, function: Callable[..., Any], **static: Any) -> Callable[..., Any]:
         if self._mesh is None:

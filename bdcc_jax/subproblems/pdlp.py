@@ -147,15 +147,14 @@ def done(state: State) -> Array:
 def advance(
     problem: Problem, state: State, tolerance: Array, limit: Array, chunked: bool = False
 ) -> tuple[State, Array]:
-    """A few checks' worth of steps; and how many problems run on, how many have not converged."""
+    """A few checks' worth of steps, and how many problems run on."""
     if chunked:
         state = _in_chunks(lambda p, s: _advance(p, s, tolerance, limit, 0), problem, state)
     else:
         # Come back early when most have stopped, so that the rest can be gathered: into 8 at least.
         few = len(state.number) // 4 if len(state.number) > CHUNK else 0
         state = _advance(problem, state, tolerance, limit, few)
-    running, unconverged = ~state.stopped, ~state.converged
-    return state, jnp.stack([jnp.sum(a, dtype=jnp.int32) for a in (running, unconverged)])
+    return state, jnp.sum(~state.stopped, dtype=jnp.int32, keepdims=True)
 
 
 def _advance(problem: Problem, state: State, tolerance: Array, limit: Array, few: int) -> State:
@@ -201,26 +200,6 @@ def prepare(
         return begin(padded, start, weight)
     problem, state = _in_chunks(begin, padded, start, weight)
     return problem, state._replace(number=jnp.arange(len(weight), dtype=jnp.int32))
-
-
-@functools.partial(jax.jit, static_argnames=("size", "with_activity", "chunked"))
-def promote(
-    padded: Padded, state: State, size: int, with_activity: bool, chunked: bool = False
-) -> tuple[Problem, State]:
-    """Go on in float64 with `size` problems, those that have not converged first."""
-    order = jnp.argsort(state.converged, stable=True)[:size]
-    state = _pick(state, order)
-    padded = _pick(padded, state.number)
-    problem, fresh = prepare(padded, state.point, state.weight, "float64", with_activity, chunked)
-    state = jax.tree.map(lambda old, new: old.astype(new.dtype), state, fresh)
-    return problem, fresh._replace(
-        iterations=state.iterations,
-        objective=state.objective,
-        bound=state.bound,
-        converged=state.converged,
-        stopped=state.converged,
-        number=state.number,
-    )
 
 
 def _in_chunks(function: Callable[..., Any], *batch: Any) -> Any:
