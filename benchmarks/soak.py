@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from bdcc_jax import Graph, Options, Result, solve
+from bdcc_jax import Graph, Options, PDLPOptions, Result, solve
 
 OPTIONS = {
     "default": Options(),
@@ -32,8 +32,11 @@ OPTIONS = {
     "reference, split rows": Options(engine="reference", presolve=False, tau=0.5),
     "device_packing": Options(engine="device_packing", presolve=False),
     "pdlp": Options(engine="pdlp", presolve=False, heuristics=False),
+    "pdlp, float64": Options(
+        engine="pdlp", pdlp=PDLPOptions(single_iterations=16), presolve=False, heuristics=False
+    ),
 }
-ON_JAX = ("device_packing", "pdlp")
+ON_JAX = ("device_packing", "pdlp", "pdlp, float64")
 """They compile a kernel for every new shape, and keep it: that too is memory."""
 
 FAMILIES = ("normal", "ties", "near ties", "wide", "sparse", "ring and hub", "parts")
