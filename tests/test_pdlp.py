@@ -250,7 +250,7 @@ def test_few_compilations():
 
 def test_buckets():
     sizes = np.array([1, 16, 17, 64, 65])
-    assert node_bucket(sizes, coarse=False).tolist() == [8, 16, 24, 64, 96]
+    assert node_bucket(sizes, coarse=False).tolist() == [4, 16, 24, 64, 96]
     assert node_bucket(sizes, coarse=True).tolist() == [16, 16, 32, 64, 128]
     rows, nodes = np.array([0, 16, 17, 65, 128, 300]), np.full(6, 64)
     assert extra_bucket(rows, nodes, coarse=False).tolist() == [0, 16, 32, 128, 128, 512]

@@ -128,8 +128,8 @@ def _extra_rows(degree: Ints, width: int) -> Ints:
 
 
 def node_bucket(nodes: Ints, coarse: bool) -> Ints:
-    """The next size of 8, 16, 24, 32, 48, 64, 96, ..., or of 16, 32, 64, ..."""
-    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 16 if coarse else 8))).astype(np.int64)
+    """The next size of 4, 8, 16, 24, 32, 48, 64, 96, ..., or of 16, 32, 64, ..."""
+    power = 2 ** np.ceil(np.log2(np.maximum(nodes, 16 if coarse else 4))).astype(np.int64)
     between = (power >= 32) & (nodes <= power * 3 // 4) & (not coarse)
     return np.where(between, power * 3 // 4, power)
 
@@ -139,7 +139,7 @@ def extra_bucket(rows: Ints, nodes: Ints, coarse: bool) -> Ints:
 
     Few nodes have 1/4, 1, ... times as many, or 2, ...: shapes are compiled, and these are cheap.
     """
-    few = nodes < FEW_NODES
+    few = (nodes > WIDTHS[0]) & (nodes < FEW_NODES)
     least = np.where(few, 2.0, 0.5) if coarse else 0.25
     doublings = np.ceil(np.log2(np.maximum(rows / (least * nodes), 1.0)))
     doublings += np.where(few | coarse, doublings % 2, 0)
@@ -222,10 +222,11 @@ def _shapes(problems: FlowProblems, coarse: bool) -> Ints:
 
     The order of sums follows the shape: a problem has one answer, in any company.
     """
-    count = len(problems)
-    nodes, degree = node_bucket(np.diff(problems.nodes), coarse), _degrees(problems)
-    owner = np.repeat(np.arange(count), np.diff(problems.nodes))
+    count, size, degree = len(problems), np.diff(problems.nodes), _degrees(problems)
+    owner = np.repeat(np.arange(count), size)
     extra = np.stack([np.bincount(owner, _extra_rows(degree, w), count) for w in WIDTHS])
+    # No extra rows for the smallest problems: those that need some are not so small.
+    nodes = node_bucket(np.where(extra[0] > 0, np.maximum(size, WIDTHS[0] + 1), size), coarse)
     extra = extra_bucket(extra, nodes, coarse)
     widths = np.array(WIDTHS)[:, None]
     choice = np.argmin((nodes + extra) * (nodes + _SLOT_COST * widths), axis=0)

@@ -95,7 +95,7 @@ def precondition(padded: Padded, dtype: str, with_activity: bool) -> Problem:
     inner = free[:, :, None] & free[:, None, :]
     diagonal = jnp.where(free, degree + added, 1.0)
     unit = jnp.eye(nodes, dtype=capacity.dtype)[None]
-    block = SMALL_BLOCK if nodes <= SMALL else LARGE_BLOCK
+    block = min(nodes, SMALL_BLOCK) if nodes <= SMALL else LARGE_BLOCK
     matrix = unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0)
     # Of empty problems, which fill a batch up, there is nothing to invert.
     inverse = lax.cond(jnp.any(supply > 0.0), partial(sweep, block=block), lambda m: m, matrix)
