@@ -112,7 +112,8 @@ class DeviceFinder:
     ) -> list[Ball]:
         limits = np.zeros(len(roots))
         np.maximum.at(limits, column, reach)
-        width, targets = _coarse(len(roots), self._least), _coarse(len(edges), 8 * LEAST_ROOTS)
+        least = min(self._least, self._chunk)
+        width, targets = _coarse(len(roots), least), _coarse(len(edges), 8 * LEAST_ROOTS)
         on_device = self._put(pad(roots, width, -1).astype(np.int32))
         distance = distances(
             self._on_device, lengths, on_device, self._put(pad(limits, width, 0.0))
@@ -129,7 +130,7 @@ class DeviceFinder:
             return []
         edges, far_ends, column = edges[violated], far_ends[violated], column[violated]
         hit, column = np.unique(column, return_inverse=True)
-        picked = self._put(pad(hit, _coarse(len(hit), self._least), hit[0]).astype(np.int32))
+        picked = self._put(pad(hit, _coarse(len(hit), least), hit[0]).astype(np.int32))
         near, hops, arc = (
             np.asarray(a)[:, : len(hit)]
             for a in _trees(self._on_device, lengths, on_device, distance, picked)
