@@ -188,11 +188,10 @@ class Master:
             self._highs.setOptionValue("presolve", "choose")
 
     def _magnify(self) -> None:
-        """Make what HiGHS may be off by, in its own units, less than the tolerance of Bounds.
+        """Larger costs, so that what HiGHS may be off by, in its own units, is worth less.
 
-        Branch and bound takes an incumbent for optimal that is off by the feasibility tolerance for
-        each edge. A smaller one than this is no help: with 1e-10 HiGHS calls LPs infeasible that
-        are not, and cuts optima off. So the costs are made larger, if not too large for its LPs.
+        A finer tolerance is no substitute: with 1e-10 HiGHS missed more optima next to near ties,
+        and by more. It still misses some (measured in benchmarks/RESULTS.md).
         """
         most = np.abs(self._weights).max() / MOST_COST
         self._scale = max(self._scale / MAGNIFIED, _power_of_two(most))
