@@ -15,7 +15,7 @@ from .certificate import Claim, Division, Enumeration, Proof, Relaxation
 from .clock import Clock, TimeLimitReached
 from .cover import Cover, vertex_cover
 from .devices import Devices, Host
-from .enumeration import MOST_NODES
+from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import lp_guided
 from .master import Master, MasterFailed
@@ -202,7 +202,9 @@ class Benders:
         if not master.integral:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
         elif self._graph.n <= MOST_NODES:
-            proof = Enumeration()
+            best = best_of_all(self._graph)
+            bounds.offer(best)
+            return bounds.raise_lower(self._graph.objective(best), Enumeration())
         else:
             known = bounds.proof
             proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)

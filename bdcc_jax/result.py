@@ -108,7 +108,8 @@ class Result:
     objective : float
         Sum of the weights of the cut edges, recomputed from ``labels``.
     lower_bound : float
-        No clustering has a smaller objective.
+        No clustering has a smaller objective; up to about ``tolerance`` where it rests on HiGHS'
+        branch and bound, which the certificate says.
     status : Status
         Why the solve stopped; compares equal to its name, as in ``status == "optimal"``.
     tolerance : float

@@ -186,3 +186,21 @@ def test_near_ties(variant):
         weights = rng.choice([-1.0, 1.0], len(u)) + 10.0**exponent * rng.normal(size=len(u))
         graph = Graph.from_edges(u, v, weights, 9)
         check(graph, solve(graph, options=VARIANTS[variant]), brute_force(graph))
+
+
+def test_bounds_of_few_nodes_do_not_rest_on_highs(monkeypatch):
+    """Their proof says that all clusterings were looked at."""
+    honest, told = Master._lower_bound, []
+
+    def lie(self):
+        if not self.integral:
+            return honest(self)
+        told.append(honest(self) + 0.01)
+        return told[-1]
+
+    monkeypatch.setattr(Master, "_lower_bound", lie)
+    rim = np.arange(5)
+    ends = np.concatenate([rim, np.full(5, 5)]), np.concatenate([(rim + 1) % 5, rim])
+    graph = Graph.from_edges(*ends, np.repeat([-np.pi, np.pi], 5))
+    check(graph, solve(graph, options=Options.paper()), brute_force(graph))
+    assert told

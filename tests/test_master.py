@@ -114,11 +114,11 @@ def test_a_failing_master_leaves_valid_bounds(monkeypatch):
 @pytest.mark.parametrize("wrong_calls", [1, 1000], ids=["once", "always"])
 def test_a_bound_that_a_clustering_contradicts_is_no_proof(monkeypatch, wrong_calls, caplog):
     """As HiGHS' presolve was seen to produce from badly scaled rows."""
-    rim = np.arange(5)
+    rim = np.arange(9)  # with more nodes than are enumerated
     odd_wheel = Graph.from_edges(
-        np.concatenate([rim, np.full(5, 5)]),
-        np.concatenate([(rim + 1) % 5, rim]),
-        np.repeat([-np.pi, np.pi], 5),
+        np.concatenate([rim, np.full(9, 9)]),
+        np.concatenate([(rim + 1) % 9, rim]),
+        np.repeat([-np.pi, np.pi], 9),
     )
     honest = Master._lower_bound
     calls = []
