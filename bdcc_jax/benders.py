@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -11,16 +12,16 @@ import numpy as np
 from . import blocks, rounding
 from .arrays import FloatArray, IntArray
 from .bounds import Bounds
-from .certificate import Claim, Division, Enumeration, Proof, Relaxation
-from .clock import Clock, TimeLimitReached
+from .branching import Tree
+from .certificate import Claim, Division, Proof, Relaxation
+from .clock import Clock
 from .cover import Cover, vertex_cover
 from .devices import Devices, Host
-from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .heuristics import lp_guided
 from .master import Master, MasterFailed
 from .options import Options
-from .result import Round, Status
+from .result import Phase, Round, Status
 from .rows import Rows
 from .subproblems.engine import make_engine
 from .subproblems.odd_wheels import violated_wheels
@@ -90,6 +91,7 @@ class Benders:
             self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
             self._master.add(rows)
         self.lp: tuple[Rows, FloatArray] = rows, np.zeros(len(rows))
+        self._phase: Phase = "lp"
         self._rounds = 0
         self._tightened = -inf  # the lower bound when the last odd wheels were added
         rng = np.random.default_rng(seed)
@@ -127,11 +129,31 @@ class Benders:
             spent = dict(self._clock.spent)
         return None
 
+    def branch(self) -> Status:
+        """Divide the clusterings that the LP leaves open, until all is proven."""
+        self._phase = "ilp"
+        look_around = partial(self._round, converged=True)
+        tree = Tree(self._graph, self._master, self._bounds, self._clock, look_around)
+        while True:
+            spent = dict(self._clock.spent)
+            separation = tree.grow()
+            self._bounds.raise_lower(tree.bound, tree)
+            if status := self._observe(self._describe(separation, spent)):
+                return status
+
     def integrate(self) -> Status:
-        """Solve the ILP, starting from the rows of the LP."""
+        """Let HiGHS solve the ILP, starting from the rows of the LP; then prove what it found."""
+        self._phase = "ilp"
         self._master.enforce_integrality()
-        # None: x is the optimal clustering of a master that HiGHS could not close.
-        return self._loop() or Status.NUMERICAL
+        try:
+            if status := self._loop():
+                return status
+        except MasterFailed as error:
+            logger.info("HiGHS gave up on the ILP: %s", error)
+        rows = self._master.rows
+        self._master = Master(self._graph.weights)
+        self._master.add(rows)
+        return self.branch()
 
     @property
     def x(self) -> FloatArray:
@@ -180,35 +202,24 @@ class Benders:
         with self._clock.measure("master"):
             try:
                 x = master.solve(self._clock, bounds.cut)
-                if not self._learn():
-                    logger.info("a clustering contradicts HiGHS: once more without its presolve")
-                    master.solve_carefully()
-                    x = master.solve(self._clock, bounds.cut)
-            except (KeyboardInterrupt, TimeLimitReached):
+            finally:
                 self._learn()
-                raise
-            if not self._learn():
-                raise MasterFailed("a bound that a clustering contradicts, twice")
             if not master.integral:
                 self.lp = master.rows, master.multipliers
             return x
 
-    def _learn(self) -> bool:
-        """Take over what the master has proven; False if a clustering contradicts it."""
+    def _learn(self) -> None:
+        """Take over what the master has proven, finished or not."""
         bounds, master = self._bounds, self._master
         if master.proven_bound <= bounds.lower:
-            return True
+            return
         proof: Proof
-        if not master.integral:
-            proof = Relaxation(self._graph, master.rows, master.multipliers)
-        elif self._graph.n <= MOST_NODES:
-            best = best_of_all(self._graph)
-            bounds.offer(best)
-            return bounds.raise_lower(self._graph.objective(best), Enumeration())
-        else:
+        if master.integral:
             known = bounds.proof
             proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
-        return bounds.raise_lower(master.proven_bound, proof)
+        else:
+            proof = Relaxation(self._graph, master.rows, master.multipliers)
+        bounds.raise_lower(master.proven_bound, proof)
 
     def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock
@@ -235,7 +246,7 @@ class Benders:
         longest = self._clock.longest
         return Round(
             number=0,
-            phase="ilp" if self._master.integral else "lp",
+            phase=self._phase,
             seconds=self._clock.elapsed,
             lower_bound=self._bounds.lower,
             upper_bound=self._bounds.upper,

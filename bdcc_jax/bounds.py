@@ -55,7 +55,8 @@ class Bounds:
     def raise_lower(self, bound: float, proof: Proof | None = None) -> bool:
         """Take a lower bound if it is better, and why it holds.
 
-        Refuse one that a known clustering contradicts.
+        Refuse one that a known clustering contradicts. A proof that closes the gap replaces a bound
+        that is merely believed.
         """
         if self._unit and np.isfinite(bound):
             # Every objective is a multiple of the unit: so is the smallest one.
@@ -63,13 +64,15 @@ class Bounds:
         if bound > self.upper + self.tolerance:
             logger.warning("HiGHS proves %g, but a clustering costs %g", bound, self.upper)
             return False
-        if bound > self._lower:
-            self._lower, self.proof = float(bound), proof or self.proof
+        proof = proof or self.proof
+        settles = bound >= self.cutoff and proof.proven and not self.proof.proven
+        if bound > self._lower or settles:
+            self._lower, self.proof = float(bound), proof
         return True
 
     @property
     def lower(self) -> float:
-        """The best lower bound; the bound of an ILP may pass the optimum by a rounding error."""
+        """The best lower bound; never above the upper one by a rounding error."""
         return min(self._lower, self.upper)
 
     @property
@@ -84,13 +87,12 @@ class Bounds:
 
     @property
     def verdict(self) -> Status | None:
-        """OPTIMAL or GAP once the bounds are close enough, else None."""
+        """OPTIMAL, which takes a proof, or GAP once the bounds are close enough, else None."""
         difference = self.upper - self.lower
-        if difference <= self.tolerance:
+        if difference <= self.tolerance and self.proof.proven:
             return Status.OPTIMAL
-        if difference <= self._absolute_gap or relative_gap(self.upper, self.lower) <= self._gap:
-            return Status.GAP
-        return None
+        near = difference <= self._absolute_gap or relative_gap(self.upper, self.lower) <= self._gap
+        return Status.GAP if near and difference > 0.0 else None
 
 
 def _unit(weights: FloatArray) -> float:

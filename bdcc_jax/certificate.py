@@ -34,6 +34,10 @@ FORMAT, VERSION = "bdcc-jax certificate", 1
 class Proof(Protocol):
     """Why no clustering of an instance costs less than some bound."""
 
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is left to believe."""
+
     def to_dict(self) -> dict[str, Any]:
         """Write it out, ready for JSON."""
 
@@ -51,6 +55,11 @@ class Relaxation:
         """No clustering costs less than the sum of the negative weights."""
         return cls(graph, Rows.empty(), np.empty(0))
 
+    @property
+    def proven(self) -> bool:
+        """By the Lagrangian."""
+        return True
+
     def to_dict(self) -> dict[str, Any]:
         """Write rows as nodes: what they say is then valid by its form."""
         used = self.multipliers > 0
@@ -67,7 +76,7 @@ class Relaxation:
                 minus = [pair for pair, value in zip(ends, values[row], strict=True) if value < 0]
                 written.append(["wheel", y[i], *_wheel(plus, minus)])
             elif len(plus) == 1 and set(values[row]) <= {1.0, -1.0}:
-                written.append(["cycle", y[i], *_path(_adjacency(ends[1:]), *ends[0])])
+                written.append(["cycle", y[i], *a_path(ends[1:], *ends[0])])
             else:
                 parts = _benders_cycles(ends, values[row])
                 written.extend(["cycle", y[i] * amount, *cycle] for cycle, amount in parts)
@@ -77,6 +86,11 @@ class Relaxation:
 @dataclass(frozen=True, eq=False)
 class Enumeration:
     """The instance is so small that whoever checks can look at all clusterings."""
+
+    @property
+    def proven(self) -> bool:
+        """By looking at all of them."""
+        return True
 
     def to_dict(self) -> dict[str, Any]:
         """Nothing needs to be said."""
@@ -89,6 +103,11 @@ class Reduction:
 
     presolved: Presolved
     rest: Proof
+
+    @property
+    def proven(self) -> bool:
+        """If what is left is."""
+        return self.rest.proven
 
     def to_dict(self) -> dict[str, Any]:
         """Write the steps in order; nodes are slots, see ``presolve/steps.py``."""
@@ -107,6 +126,11 @@ class Division:
 
     parts: Parts
 
+    @property
+    def proven(self) -> bool:
+        """If all parts are."""
+        return all(proof.proven for proof in self.parts.proofs.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Write the LP, the part of every node, and the proofs of the parts that have one."""
         parts = self.parts
@@ -123,6 +147,11 @@ class Decision:
     parts: Parts
     fixing: Fixing
     rest: Proof | None
+
+    @property
+    def proven(self) -> bool:
+        """If the decisions are, and what they leave."""
+        return Division(self.parts).proven and (self.rest is None or self.rest.proven)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the decided edges that are used: those joined, and those that are dropped."""
@@ -142,10 +171,18 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A bound of HiGHS' branch and bound, which leaves no proof; ``weaker`` is proven."""
+    """A bound without a proof: of HiGHS' branch and bound, or of a run before this one.
+
+    No result is optimal by it; ``weaker`` is why less than that holds.
+    """
 
     lower_bound: float
     weaker: Proof
+
+    @property
+    def proven(self) -> bool:
+        """It is believed."""
+        return False
 
     def to_dict(self) -> dict[str, Any]:
         """Write what is claimed, and the proof of less."""
@@ -186,7 +223,7 @@ def _fingerprint(graph: Graph) -> str:
 def _wheel(rim: list[tuple[int, int]], spokes: list[tuple[int, int]]) -> list[int]:
     """The hub of an odd wheel, then its rim in order."""
     (hub,) = set.intersection(*map(set, spokes))
-    return [hub, *_path(_adjacency(rim[1:]), *rim[0])]
+    return [hub, *a_path(rim[1:], *rim[0])]
 
 
 def _adjacency(edges: list[tuple[int, int]]) -> dict[int, list[int]]:
@@ -195,6 +232,11 @@ def _adjacency(edges: list[tuple[int, int]]) -> dict[int, list[int]]:
         at[a].append(b)
         at[b].append(a)
     return at
+
+
+def a_path(edges: list[tuple[int, int]], start: int, end: int) -> list[int]:
+    """The nodes of a shortest path along some edges; empty if there is none."""
+    return _path(_adjacency(edges), start, end)
 
 
 def _path(at: Mapping[int, Iterable[int]], start: int, end: int) -> list[int]:

@@ -51,6 +51,11 @@ class Written:
 
     content: dict[str, Any]
 
+    @property
+    def proven(self) -> bool:
+        """Whether none of its rules is to be believed."""
+        return '"rule": "highs"' not in json.dumps(self.content)
+
     def to_dict(self) -> dict[str, Any]:
         """As it was written."""
         return self.content

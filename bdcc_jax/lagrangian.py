@@ -48,8 +48,14 @@ class Lagrangian:
     @property
     def bound(self) -> float:
         """What every clustering costs at least: ``sum_e min(0, r_e) - b y``."""
-        negative = self.reduced[self.reduced < 0]
-        return float(np.nextafter(fsum([*negative, self.constant]), -inf))
+        return self._sum(self.reduced[self.reduced < 0])
+
+    def bound_within(self, lower: FloatArray, upper: FloatArray) -> float:
+        """The same for clusterings with ``lower <= x <= upper``, all of which are 0 or 1."""
+        return self._sum(np.minimum(self.reduced * lower, self.reduced * upper))
+
+    def _sum(self, terms: FloatArray) -> float:
+        return float(np.nextafter(fsum([*terms, self.constant]), -inf))
 
 
 def constant(upper: FloatArray, multipliers: FloatArray) -> float:

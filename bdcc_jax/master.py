@@ -40,6 +40,9 @@ REMEDIES: dict[str, tuple[dict[str, Any], ...]] = {
 MAGNIFIED, MOST_COST = 2.0**10, 2.0**24
 """The mean cost of an edge in the ILP, and the largest one: in units of HiGHS."""
 
+OFF = 1e-7
+"""How far HiGHS lets a variable of the ILP be from 0 and 1: so far its bound is off for each."""
+
 IPM_WORK = 20
 """An iteration of the interior point method on one nonzero, in units of work."""
 
@@ -98,7 +101,8 @@ class Master:
         highs.HandleUserInterrupt = True
         m = len(weights)
         self._columns = np.arange(m, dtype=np.int32)
-        highs.addVars(m, np.zeros(m), np.ones(m))
+        self._lower, self._upper = np.zeros(m), np.ones(m)
+        highs.addVars(m, self._lower, self._upper)
         highs.changeColsCost(m, self._columns, weights / self._scale)
         for option, value in {
             "threads": 1,
@@ -173,6 +177,15 @@ class Master:
         basis.row_status = [_AS_STATUS[status] for status in rows.tolist()]
         self._highs.setBasis(basis)
 
+    def restrict(self, lower: FloatArray, upper: FloatArray) -> None:
+        """From here on only solutions between these, which are 0 or 1 each."""
+        self._lower, self._upper = lower, upper
+        self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
+
+    def sharpen(self) -> None:
+        """From here on solve LPs as exactly as HiGHS can: their bounds need to close a gap."""
+        self._highs.setOptionValue("dual_feasibility_tolerance", 1e-10)
+
     def enforce_integrality(self) -> None:
         """From here on ``solve`` returns integral solutions."""
         self._integral = True
@@ -196,13 +209,8 @@ class Master:
         most = np.abs(self._weights).max() / MOST_COST
         self._scale = max(self._scale / MAGNIFIED, _power_of_two(most))
         self._highs.changeColsCost(len(self._columns), self._columns, self._weights / self._scale)
-        self._highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
+        self._highs.setOptionValue("mip_feasibility_tolerance", OFF)
         self._highs.setOptionValue("mip_abs_gap", min(self._absolute_gap / self._scale, 1e300))
-
-    def solve_carefully(self) -> None:
-        """From here on the ILP is solved as it is, which is slower."""
-        self._highs.clearSolver()
-        self._highs.setOptionValue("presolve", "off")
 
     def solve(self, clock: Clock, incumbent: FloatArray) -> FloatArray:
         """A minimiser of the LP, or of the ILP once integrality is enforced.
@@ -329,8 +337,8 @@ class Master:
 
     def _lower_bound(self) -> float:
         if self._integral:
-            bound = float(self._highs.getInfo().mip_dual_bound)
-            return bound * self._scale if np.isfinite(bound) else -np.inf
+            bound = float(self._highs.getInfo().mip_dual_bound) * self._scale
+            return bound - OFF * np.abs(self._weights).sum() if np.isfinite(bound) else -np.inf
         solution = self._highs.getSolution()
         if not solution.dual_valid:
             self.multipliers = np.zeros(self.n_rows)  # which prove something, if little
@@ -338,7 +346,8 @@ class Master:
         # Rows read omega x <= b, so HiGHS' duals are at most 0 but for its tolerance.
         multipliers = np.maximum(0.0, -np.array(solution.row_dual)) * self._scale
         self.multipliers = multipliers
-        return Lagrangian.of(self._weights, self._rows, multipliers).bound
+        lagrangian = Lagrangian.of(self._weights, self._rows, multipliers)
+        return lagrangian.bound_within(self._lower, self._upper)
 
 
 def _power_of_two(value: float) -> float:

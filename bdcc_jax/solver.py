@@ -119,10 +119,13 @@ class Solver(Delegation):
             self._checkpoint.watch(lambda: SavedLP(self._graph, self.bounds.labels, *benders.lp))
         if status := benders.relax():
             return status
-        if self._options.integer == "pieces" and (status := self._divide(benders)):
+        if self._options.integer == "whole":
+            self._log("HiGHS' branch and bound on %d edges", self._graph.m)
+            return benders.integrate()
+        if status := self._divide(benders):
             return status
         self._log("branch and bound on %d edges", self._graph.m)
-        return benders.integrate()
+        return benders.branch()
 
     def _divide(self, benders: Benders) -> Status | None:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""

@@ -107,7 +107,7 @@ def count_calls(monkeypatch, *methods):
     """Count the calls of some methods of the solver, which work as before."""
     calls = dict.fromkeys(methods, 0)
     for name in methods:
-        owner = Benders if name == "integrate" else Solver
+        owner = Benders if name in ("branch", "integrate") else Solver
         original = getattr(owner, name)
 
         def counted(self, *args, name=name, original=original, **kwargs):
@@ -118,7 +118,7 @@ def count_calls(monkeypatch, *methods):
     return calls
 
 
-STEPS = ("_guess", "_zoom_in", "_sharpen", "_solve_pieces", "_solve_instead", "integrate")
+STEPS = ("_guess", "_zoom_in", "_sharpen", "_solve_pieces", "_solve_instead", "branch", "integrate")
 
 
 def spotted_instances():
@@ -135,11 +135,11 @@ def spotted_instances():
 @pytest.mark.parametrize(
     ("options", "steps"),
     [
-        (BARE, {"_zoom_in", "_sharpen", "_solve_pieces", "_solve_instead", "integrate"}),
+        (BARE, {"_zoom_in", "_sharpen", "_solve_pieces", "_solve_instead", "branch"}),
         (Options(presolve=False, odd_wheels=False), {"_guess", "_zoom_in", "_sharpen"}),
         (Options(odd_wheels=False), {"_solve_pieces", "_solve_instead"}),
         (Options(), {"_solve_instead"}),
-        (Options(integer="whole", presolve=False, odd_wheels=False), {"integrate"}),
+        (Options(integer="whole", presolve=False, odd_wheels=False), {"integrate", "branch"}),
     ],
     ids=["bare", "with heuristics", "with presolve", "default", "whole"],
 )
@@ -164,7 +164,7 @@ def test_small_spotted_instances_against_an_independent_milp(monkeypatch):
 
 
 def test_independent_pieces_are_solved_one_by_one(monkeypatch):
-    calls = count_calls(monkeypatch, "_solve_pieces", "_solve_instead", "integrate")
+    calls = count_calls(monkeypatch, "_solve_pieces", "_solve_instead")
     parts = [wheel(5), wheel(9, 1.1), wheel(11, 0.9), wheel(7, 1.2)]
     graph = joined(parts)
     best = sum(optimum(part) if part.n <= 9 else solve(part).objective for part in parts)

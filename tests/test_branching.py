@@ -1,0 +1,193 @@
+"""Branch and bound over the LP: every leaf is proven, and together they are everything."""
+
+from math import inf
+
+import numpy as np
+import pytest
+from families import wheel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import all_cuts, brute_force, random_graph
+
+from bdcc_jax import Graph, Options, solve, verify
+from bdcc_jax.bounds import Bounds
+from bdcc_jax.branching import Contradiction, Node, Tree
+from bdcc_jax.clock import Clock
+from bdcc_jax.lagrangian import Lagrangian
+from bdcc_jax.master import Master, MasterFailed
+from bdcc_jax.rows import Rows
+from bdcc_jax.verify import _Prover
+
+WHOLE = Options(presolve=False, integer="whole", odd_wheels=False, heuristics=False)
+
+
+def tree_of(graph: Graph, clock: Clock | None = None) -> tuple[Tree, Bounds]:
+    bounds = Bounds(graph)
+    master = Master(graph.weights)
+    look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
+    return Tree(graph, master, bounds, clock or Clock(None), look), bounds
+
+
+def leaves(node: Node):
+    if node.divided is None:
+        yield node
+    else:
+        _, kept, cut = node.divided
+        yield from leaves(kept)
+        yield from leaves(cut)
+
+
+def proven(graph: Graph, tree: Tree) -> float:
+    """What the checker makes of it."""
+    unit = 2.0**100
+    pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
+    weights = {pair: int(w * unit) for pair, w in pairs}
+    return _Prover(100).bound(graph.n, weights, tree.to_dict()) / unit
+
+
+@pytest.mark.parametrize("kind", ["normal", "ties"])
+@pytest.mark.parametrize("seed", range(6))
+def test_every_leaf_is_a_bound_on_its_clusterings_at_any_time(seed, kind):
+    graph = random_graph(np.random.default_rng(seed), 9, (0.6, 1.0)[seed % 2], kind)
+    cuts, optimum = all_cuts(graph), brute_force(graph)
+    costs = cuts @ graph.weights
+    tree, bounds = tree_of(graph)
+    before = -inf
+    while tree.bound < bounds.cutoff:
+        tree.grow()
+        assert before <= tree.bound
+        before = tree.bound
+        found = np.zeros(len(cuts), dtype=int)
+        for leaf in leaves(tree._root):
+            lower, upper = leaf.decisions(graph.m)
+            inside = ((lower <= cuts) & (cuts <= upper)).all(axis=1)
+            found += inside
+            assert leaf.bound <= costs[inside].min(initial=inf) + 1e-12
+        assert (found == 1).all()  # every clustering is in exactly one leaf
+        assert tree.bound - 1e-9 <= proven(graph, tree) <= optimum + 1e-12
+    assert bounds.upper == pytest.approx(optimum, abs=1e-9)
+
+
+def test_the_weakest_leaf_is_divided():
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    tree, bounds = tree_of(graph)
+    tree.grow()
+    assert tree.bound < bounds.cutoff  # odd wheels do not close it
+    while tree.bound < bounds.cutoff:
+        weakest = min(leaves(tree._root), key=lambda leaf: leaf.bound)
+        assert tree.bound == weakest.bound
+        tree.grow()
+        assert weakest.divided is not None
+
+
+def test_decisions_that_contradict_each_other_are_a_leaf():
+    """Keep ab and bc, and cut ac: no clustering does, and a cycle inequality says so."""
+    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
+    tree, _ = tree_of(graph)
+    node = tree._root
+    for edge, cut in ((0, False), (2, False), (1, True)):
+        node = Node(node, edge, cut, -inf, node.why)
+    tree._settle(node)
+    assert node.bound == inf
+    assert isinstance(node.why, Contradiction)
+    assert node.why.to_dict()["rows"] == [["cycle", 6.0, 0, 1, 2]]
+    price = 2**2148  # what the checker takes for deciding otherwise
+    weights = {(0, 1): 2**100 + price, (0, 2): 2**100 - price, (1, 2): price - 2**100}
+    assert _Prover(100).bound(3, weights, node.why.to_dict()) + price >= 4 * 2**100
+
+
+def test_certificates_of_trees_have_all_kinds_of_leaves():
+    graph = random_graph(np.random.default_rng(2), 25, 0.5)
+    result = solve(graph, options=Options(presolve=False, odd_wheels=False))
+    assert result.status == "optimal"
+    assert result.certificate["proof"]["rule"] == "branching"
+    verdict = verify(graph, result.certificate)
+    assert verdict.claims == ()
+    assert verdict.upper_bound - verdict.lower_bound <= result.tolerance
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_bounds_within_decisions(seed):
+    """For any multipliers, however bad."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 6, 0.9)
+    triangles = [
+        np.array([e, f, g])
+        for e in range(graph.m)
+        for f in range(graph.m)
+        for g in range(f)
+        if np.unique(graph.edges[[e, f, g]]).size == 3 and len({e, f, g}) == 3
+    ]
+    rows = Rows.from_cycles(triangles)
+    lagrangian = Lagrangian.of(graph.weights, rows, rng.exponential(1.0, len(rows)))
+    lower = (rng.random(graph.m) < 0.2).astype(float)
+    upper = np.maximum(lower, rng.random(graph.m) < 0.7)
+    cuts = all_cuts(graph)
+    inside = cuts[((lower <= cuts) & (cuts <= upper)).all(axis=1)]
+    bound = lagrangian.bound_within(lower, upper)
+    assert bound <= (inside @ graph.weights).min(initial=inf)
+    assert lagrangian.bound_within(np.zeros(graph.m), np.ones(graph.m)) == lagrangian.bound
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_a_tree_that_is_cut_short_has_a_proven_bound(after):
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    steps = []
+
+    def stop(progress):
+        steps.extend([1] if progress.round.phase == "ilp" else [])
+        return len(steps) > after
+
+    options = Options(presolve=False, heuristics=False, odd_wheels=False)
+    result = solve(graph, options=options, callback=stop)
+    assert result.status == "stopped"
+    verdict = verify(graph, result.certificate)
+    assert verdict.claims == ()
+    assert verdict.lower_bound >= result.lower_bound - result.tolerance
+    assert result.lower_bound <= solve(graph).objective
+
+
+@pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
+def test_an_lp_that_fails_in_the_tree_leaves_valid_bounds(monkeypatch, options):
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    restrict = Master.restrict
+    nodes = []
+
+    def restrict_or_fail(self, lower, upper):
+        nodes.append(1)
+        if len(nodes) > 3:
+            raise MasterFailed("injected")
+        restrict(self, lower, upper)
+
+    optimum = solve(graph).objective
+    monkeypatch.setattr(Master, "restrict", restrict_or_fail)
+    result = solve(graph, options=options)
+    assert len(nodes) > 3
+    assert result.status == "numerical"
+    assert result.lower_bound <= optimum <= result.objective
+
+
+def test_what_is_only_rounding_errors_is_divided_too(monkeypatch):
+    """An LP solver that is content too early still ends with a proof."""
+    monkeypatch.setattr(Master, "sharpen", lambda _: None)
+    rng = np.random.default_rng(3)
+    divided = 0
+    for exponent in (-9, -8, -7, -6):
+        for _ in range(6):
+            u, v = np.triu_indices(9, 1)
+            weights = rng.choice([-1.0, 1.0], len(u)) + 10.0**exponent * rng.normal(size=len(u))
+            graph = Graph.from_edges(u, v, weights, 9)
+            result = solve(graph, options=Options(presolve=False, odd_wheels=False))
+            assert result.status == "optimal"
+            assert result.objective == pytest.approx(brute_force(graph), abs=2 * result.tolerance)
+            divided += verify(graph, result.certificate).claims == ()
+    assert divided == 24
+
+
+def test_a_wheel_needs_no_division():
+    graph = wheel(9)
+    tree, bounds = tree_of(graph)
+    tree.grow()
+    assert tree.bound >= bounds.cutoff
+    assert list(leaves(tree._root)) == [tree._root]
