@@ -137,7 +137,7 @@ class Benders:
         while True:
             spent = dict(self._clock.spent)
             separation = tree.grow()
-            self._bounds.raise_lower(tree.bound, tree)
+            self._bounds.raise_lower(tree.bound, tree.proof)
             if status := self._observe(self._describe(separation, spent)):
                 return status
 

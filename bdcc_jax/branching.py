@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from itertools import count
+from dataclasses import dataclass, field
 from math import fsum, inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .arrays import BoolArray, FloatArray
+from .arrays import BoolArray, FloatArray, IntArray
 from .bounds import Bounds
-from .certificate import Proof, Relaxation, a_path
+from .certificate import Relaxation, a_path
 from .clock import Clock
 from .cover import vertex_cover
 from .graph import Graph
@@ -39,22 +39,80 @@ PAYS = 0.05
 """Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
 
 
+class Fork(NamedTuple):
+    """An edge, and the numbers of the nodes that keep it and that cut it."""
+
+    edge: int
+    kept: int
+    cut: int
+
+
+class Leaf(NamedTuple):
+    """Rows of the LP and their multipliers."""
+
+    rows: IntArray
+    multipliers: FloatArray
+
+
+class Contradiction(NamedTuple):
+    """Edges that are kept connect the ends of one that is cut: no clustering does that.
+
+    The cycle inequality ``x_cut <= sum of x_kept`` makes the bound as large as its multiplier.
+    """
+
+    cycle: list[int]
+    multiplier: float
+
+
+Why = Leaf | Contradiction
+
+
+@dataclass(eq=False)
+class Branching:
+    """Why the bound of a tree holds; it becomes better as the tree grows."""
+
+    graph: Graph
+    rows: Rows
+    nodes: list[Fork | Why] = field(default_factory=list)
+
+    @property
+    def proven(self) -> bool:
+        """By the Lagrangians of the leaves."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
+        written: list[Any] = []
+        todo = [0]
+        while todo:
+            node = self.nodes[todo.pop()]
+            if isinstance(node, Fork):
+                written.append(self.graph.edges[node.edge].tolist())
+                todo += [node.cut, node.kept]
+            elif isinstance(node, Leaf):
+                rows = self.rows.take(np.isin(np.arange(len(self.rows)), node.rows))
+                written.append(Relaxation(self.graph, rows, node.multipliers).to_dict())
+            else:
+                cycle = ["cycle", node.multiplier, *node.cycle]
+                written.append({"rule": "lp", "rows": [cycle]})
+        return {"rule": "branching", "nodes": written}
+
+
 class Node:
-    """Some clusterings, and why none of them costs less than ``bound``."""
+    """Clusterings that decide some edges alike, and why they cost at least ``bound``."""
 
-    def __init__(self, above: Node | None, edge: int, cut: bool, bound: float, why: Proof) -> None:
-        self._above, self._edge, self._cut = above, edge, cut
+    edge: int
+    """What divides them further."""
+
+    basis: tuple[IntArray, IntArray]
+    """Of the last LP, for those of the two halves to start from."""
+
+    def __init__(self, number: int, cut: dict[int, bool], bound: float, why: Why) -> None:
+        self.number, self.cut = number, cut
         self.bound, self.why = bound, why
-        self.undecided: int
-        self.divided: tuple[int, Node, Node] | None = None
 
-    def decisions(self, m: int) -> tuple[FloatArray, FloatArray]:
-        """Bounds on x: both are 0 at edges that are kept, both are 1 at edges that are cut."""
-        lower, upper, node = np.zeros(m), np.ones(m), self
-        while node._above is not None:
-            lower[node._edge] = upper[node._edge] = node._cut
-            node = node._above
-        return lower, upper
+    def __lt__(self, other: Node) -> bool:
+        return (self.bound, self.number) < (other.bound, other.number)
 
 
 class Tree:
@@ -67,11 +125,11 @@ class Tree:
     master : Master
         Its LP, not integral.
     bounds : Bounds
-        What is known about it; better clusterings are offered to it.
+        What is known about it; says when a leaf need not be divided.
     clock : Clock
         Holds the deadline; collects the timings.
     look_around : callable
-        Called with every x that is divided; may find better clusterings.
+        Called with every x that is to be divided: there may be better clusterings around it.
     """
 
     def __init__(
@@ -84,114 +142,86 @@ class Tree:
     ) -> None:
         self._graph, self._master, self._bounds = graph, master, bounds
         self._clock, self._look_around = clock, look_around
-        self._number = count()
-        known: tuple[float, Proof] = -inf, Relaxation.trivial(graph)
-        if bounds.proof.proven:
-            known = bounds.lower, bounds.proof
-        self._root = Node(None, -1, False, *known)
-        self._leaves: list[tuple[float, int, Node]] = []
+        self._leaves: list[Node] = []
+        self.proof = Branching(graph, master.rows)
         master.sharpen()
 
     @property
     def bound(self) -> float:
         """What every clustering costs at least."""
-        return self._leaves[0][0] if self._leaves else -inf
-
-    @property
-    def proven(self) -> bool:
-        """By the multipliers of its leaves."""
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the edges that divide, and the rows and multipliers of the leaves."""
-        return _written(self._root, self._graph)
+        return self._leaves[0].bound if self._leaves else -inf
 
     def grow(self) -> Separation:
         """Divide the weakest leaf; returns the rows that were added on the way."""
-        self._found: list[Rows] = []
-        self._roots = 0
+        nodes = self.proof.nodes
+        found: list[Separation] = []
         if not self._leaves:
-            self._settle(self._root)
-            self._push(self._root)
+            root = Node(0, {}, -inf, Leaf(np.empty(0, dtype=np.int64), np.empty(0)))
+            self._settle(root, found)
+            self._leaves.append(root)
+            nodes.append(root.why)
         else:
-            node = self._leaves[0][2]
-            edge = node.undecided
-            kept, cut = (Node(node, edge, way, node.bound, node.why) for way in (False, True))
-            self._settle(kept)
-            self._settle(cut)
-            heapq.heappop(self._leaves)
-            node.divided = edge, kept, cut
-            self._push(kept)
-            self._push(cut)
-        return Separation(Rows.concatenate(self._found), self._roots, 0)
+            node = self._leaves[0]
+            kept, cut = (
+                Node(len(nodes) + way, {**node.cut, node.edge: way}, node.bound, node.why)
+                for way in (False, True)
+            )
+            for half in (kept, cut):
+                self._master.start_from(*node.basis)
+                self._settle(half, found)
+            heapq.heapreplace(self._leaves, kept)
+            heapq.heappush(self._leaves, cut)
+            nodes[node.number] = Fork(node.edge, kept.number, cut.number)
+            nodes += [kept.why, cut.why]
+        self.proof.rows = self._master.rows
+        rows = Rows.concatenate(separation.rows for separation in found)
+        return Separation(rows, sum(separation.violated_roots for separation in found), 0)
 
-    def _push(self, node: Node) -> None:
-        heapq.heappush(self._leaves, (node.bound, next(self._number), node))
-
-    def _settle(self, node: Node) -> None:
+    def _settle(self, node: Node, found: list[Separation]) -> None:
         """Solve the LP of a node until its bound is enough, or no more rows are found."""
         graph, master, bounds, clock = self._graph, self._master, self._bounds, self._clock
-        lower, upper = node.decisions(graph.m)
-        if cycle := _contradiction(graph, upper == 0.0, lower == 1.0):
+        kept, cut = np.zeros((2, graph.m), dtype=bool)
+        for edge, is_cut in node.cut.items():
+            kept[edge], cut[edge] = not is_cut, is_cut
+        if cycle := _contradiction(graph, kept, cut):
             node.bound, node.why = inf, Contradiction(cycle, 2.0 * fsum(np.abs(graph.weights)))
             return
-        master.restrict(lower, upper)
-        attractive = self._as_decided(lower, upper)
-        cover = vertex_cover(attractive, "greedy", clock.remaining)
-        engine = PackingEngine(attractive, cover)
+        master.restrict(cut.astype(np.float64), 1.0 - kept)
+        # What is kept attracts, what is cut repels: cycles are looked for where they matter.
+        size = np.abs(graph.weights)
+        signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
+        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock.remaining))
         tightened = -inf
         while True:
             with clock.measure("master"):
                 x = master.solve(clock, bounds.cut)
             if master.proven_bound > node.bound:
-                used = master.multipliers > 0
-                why = Relaxation(graph, master.rows.take(used), master.multipliers[used])
-                node.bound, node.why = master.proven_bound, why
+                used = np.flatnonzero(master.multipliers > 0)
+                node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])
             gap = bounds.cutoff - node.bound
             if gap <= 0.0:
                 return
             separation = engine.separate(x, clock)
-            rows = separation.rows
-            if len(rows) == 0 and node.bound - tightened >= PAYS * gap:
+            if len(separation.rows) == 0 and node.bound - tightened >= PAYS * gap:
                 tightened = node.bound
                 with clock.measure("subproblems"):
-                    rows = violated_wheels(attractive, x)
-            if len(rows) == 0:
-                break
-            self._found.append(rows)
-            self._roots += separation.violated_roots
-            master.add(rows)
-        self._look_around(x)
-        free = upper > lower
-        fractional = np.minimum(x, 1.0 - x)
-        # Where x is a clustering that is no better than the best, only rounding errors are left.
-        value = fractional if fractional.max() > FRACTIONAL else np.ones(graph.m)
-        node.undecided = int(np.argmax(np.where(free, value * np.abs(graph.weights), -1.0)))
-
-    def _as_decided(self, lower: FloatArray, upper: FloatArray) -> Graph:
-        """What is kept attracts, what is cut repels: so cycles are looked for where they matter."""
-        weights, size = self._graph.weights, np.abs(self._graph.weights)
-        signed = np.where(upper == 0.0, size, np.where(lower == 1.0, -size, weights))
-        return Graph(self._graph.n, self._graph.edges, signed)
+                    wheels = violated_wheels(signed, x)
+                separation = Separation(wheels, len(wheels), 0)
+            if len(separation.rows) == 0:
+                self._look_around(x)
+                node.edge = _most_open(x, kept | cut, graph)
+                node.basis = master.basis
+                return
+            found.append(separation)
+            master.add(separation.rows)
 
 
-class Contradiction:
-    """Edges that are kept connect the ends of one that is cut: no clustering does that.
-
-    The cycle inequality ``x_cut <= sum of x_kept`` makes the bound as large as its multiplier.
-    """
-
-    def __init__(self, cycle: list[int], multiplier: float) -> None:
-        self._cycle, self._multiplier = cycle, multiplier
-
-    @property
-    def proven(self) -> bool:
-        """By the cycle."""
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the cycle."""
-        return {"rule": "lp", "rows": [["cycle", self._multiplier, *self._cycle]]}
+def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> int:
+    """The edge to divide by: fractional, and of much weight."""
+    fractional = np.minimum(x, 1.0 - x)
+    if fractional.max() <= FRACTIONAL:  # a clustering, and a bound that is short of it by rounding
+        fractional = np.ones(graph.m)
+    return int(np.argmax(np.where(decided, -1.0, fractional * np.abs(graph.weights))))
 
 
 def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:
@@ -201,16 +231,3 @@ def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:
         return []
     u, v = graph.edges[np.argmax(inside)].tolist()
     return a_path(graph.edges[kept].tolist(), u, v)
-
-
-def _written(node: Node, graph: Graph) -> dict[str, Any]:
-    if node.divided is None:
-        return node.why.to_dict()
-    edge, kept, cut = node.divided
-    u, v = graph.edges[edge].tolist()
-    return {
-        "rule": "branching",
-        "edge": [u, v],
-        "kept": _written(kept, graph),
-        "cut": _written(cut, graph),
-    }

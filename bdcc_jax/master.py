@@ -171,7 +171,8 @@ class Master:
         return columns, np.fromiter(map(int, basis.row_status), np.int64, self.n_rows)
 
     def start_from(self, columns: IntArray, rows: IntArray) -> None:
-        """Let the next LP start from a basis."""
+        """Let the next LP start from a basis; rows that were added since are not tight in it."""
+        rows = np.pad(rows, (0, self.n_rows - len(rows)), constant_values=int(_BASIS.kBasic))
         basis = highspy.HighsBasis()
         basis.col_status = [_AS_STATUS[status] for status in columns.tolist()]
         basis.row_status = [_AS_STATUS[status] for status in rows.tolist()]

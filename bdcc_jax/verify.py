@@ -1,9 +1,8 @@
 """Check a certificate in exact arithmetic, with nothing but the standard library and NumPy.
 
 Nothing of the solver is used or believed. All weights are whole multiples of some power of two, so
-everything here is a whole number in that unit; multipliers are rounded down to it. An instance is
-a number of nodes and the weights of some pairs of them, 0 for all others. What every rule says, and
-why it is true, is in ``docs/certificates.md``.
+everything here is a whole number in that unit; multipliers are rounded down to it. An instance is a
+number of nodes and the weights of some pairs of them. ``docs/certificates.md`` explains every rule.
 """
 
 from __future__ import annotations
@@ -154,11 +153,17 @@ class _Prover:
         return bound, outside
 
     def _by_branching(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        """Every clustering keeps the edge or cuts it; the price of doing otherwise is too high."""
-        w, price = weights.get(edge := _pair(*proof["edge"]), 0), 1 << (self._shift + 2048)
-        kept = self.bound(n, {**weights, edge: w + price}, proof["kept"])
-        cut = self.bound(n, {**weights, edge: w - price}, proof["cut"])
-        return min(kept, cut + price)
+        """Every clustering keeps an edge or cuts it; the price of doing otherwise is too high."""
+        bounds, todo, price = [], [(weights, 0)], 1 << (self._shift + 2048)
+        for node in proof["nodes"]:
+            w, paid = todo.pop()
+            if isinstance(node, dict):
+                bounds.append(paid + self.bound(n, w, node))
+            else:
+                e = _pair(*node)
+                todo += [({**w, e: w.get(e, 0) + p}, paid - min(0, p)) for p in (-price, price)]
+        _require(not todo, f"{len(todo)} branches of the tree are missing")
+        return min(bounds)
 
     def _by_presolve(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
         graph = _Multigraph(n, weights)
@@ -184,14 +189,10 @@ class _Prover:
     def _rest(self, graph: _Multigraph, slots: list[int], proof: dict[str, Any]) -> int:
         """The bound of what is left; edges of other nodes than these are dropped."""
         number = {graph.find(slot): i for i, slot in enumerate(slots)}
-        rest, constant = {}, graph.constant
-        for a, neighbours in enumerate(graph.weights):
-            for b, w in neighbours.items():
-                if a < b and a in number and b in number:
-                    rest[_pair(number[a], number[b])] = w
-                elif a < b:
-                    constant += min(0, w)
-        return constant + self.bound(len(slots), rest, proof)
+        edges = [(a, b, w) for a, at in enumerate(graph.weights) for b, w in at.items() if a < b]
+        rest = {_pair(number[a], number[b]): w for a, b, w in edges if {a, b} <= number.keys()}
+        dropped = sum(min(0, w) for a, b, w in edges if not {a, b} <= number.keys())
+        return graph.constant + dropped + self.bound(len(slots), rest, proof)
 
     def _by_highs(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
         bound, claimed = self.bound(n, weights, proof["proof"]), float(proof["lower_bound"])
@@ -204,9 +205,8 @@ class _Multigraph:
     """The instance while the steps of presolve are made; nodes are named by slots."""
 
     def __init__(self, n: int, weights: Weights) -> None:
-        self._parent = list(range(n))
+        self._parent, self.constant = list(range(n)), 0
         self.weights: list[dict[int, int]] = [{} for _ in range(n)]
-        self.constant = 0
         for (u, v), w in weights.items():
             self.set(u, v, w)
 
@@ -289,9 +289,8 @@ def _add_row(weights: Weights, kind: str, y: int, nodes: list[int]) -> int:
         plus, minus = list(pairwise([*rim, rim[0]])), [(hub, x) for x in rim]
     _require(kind == "cycle" or (kind == "wheel" and len(rim) % 2 == 1), f"the {kind} {nodes}")
     for sign, pairs in ((y, plus), (-y, minus)):
-        for a, b in pairs:
-            if a != b:
-                weights[_pair(a, b)] = weights.get(_pair(a, b), 0) + sign
+        for e in [_pair(a, b) for a, b in pairs if a != b]:
+            weights[e] = weights.get(e, 0) + sign
     return -y * (len(rim) // 2) if kind == "wheel" else 0
 
 

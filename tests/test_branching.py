@@ -1,5 +1,6 @@
 """Branch and bound over the LP: every leaf is proven, and together they are everything."""
 
+import pickle
 from math import inf
 
 import numpy as np
@@ -11,7 +12,7 @@ from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.bounds import Bounds
-from bdcc_jax.branching import Contradiction, Node, Tree
+from bdcc_jax.branching import Branching, Contradiction, Fork, Leaf, Node, Tree
 from bdcc_jax.clock import Clock
 from bdcc_jax.lagrangian import Lagrangian
 from bdcc_jax.master import Master, MasterFailed
@@ -28,13 +29,8 @@ def tree_of(graph: Graph, clock: Clock | None = None) -> tuple[Tree, Bounds]:
     return Tree(graph, master, bounds, clock or Clock(None), look), bounds
 
 
-def leaves(node: Node):
-    if node.divided is None:
-        yield node
-    else:
-        _, kept, cut = node.divided
-        yield from leaves(kept)
-        yield from leaves(cut)
+def leaves(tree: Tree) -> list[Node]:
+    return sorted(tree._leaves)
 
 
 def proven(graph: Graph, tree: Tree) -> float:
@@ -42,7 +38,7 @@ def proven(graph: Graph, tree: Tree) -> float:
     unit = 2.0**100
     pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
     weights = {pair: int(w * unit) for pair, w in pairs}
-    return _Prover(100).bound(graph.n, weights, tree.to_dict()) / unit
+    return _Prover(100).bound(graph.n, weights, tree.proof.to_dict()) / unit
 
 
 @pytest.mark.parametrize("kind", ["normal", "ties"])
@@ -58,9 +54,8 @@ def test_every_leaf_is_a_bound_on_its_clusterings_at_any_time(seed, kind):
         assert before <= tree.bound
         before = tree.bound
         found = np.zeros(len(cuts), dtype=int)
-        for leaf in leaves(tree._root):
-            lower, upper = leaf.decisions(graph.m)
-            inside = ((lower <= cuts) & (cuts <= upper)).all(axis=1)
+        for leaf in leaves(tree):
+            inside = (cuts[:, list(leaf.cut)] == list(leaf.cut.values())).all(axis=1)
             found += inside
             assert leaf.bound <= costs[inside].min(initial=inf) + 1e-12
         assert (found == 1).all()  # every clustering is in exactly one leaf
@@ -74,26 +69,25 @@ def test_the_weakest_leaf_is_divided():
     tree.grow()
     assert tree.bound < bounds.cutoff  # odd wheels do not close it
     while tree.bound < bounds.cutoff:
-        weakest = min(leaves(tree._root), key=lambda leaf: leaf.bound)
+        weakest = leaves(tree)[0]
         assert tree.bound == weakest.bound
         tree.grow()
-        assert weakest.divided is not None
+        assert weakest not in leaves(tree)
+        assert isinstance(tree.proof.nodes[weakest.number], Fork)
 
 
 def test_decisions_that_contradict_each_other_are_a_leaf():
     """Keep ab and bc, and cut ac: no clustering does, and a cycle inequality says so."""
     graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
     tree, _ = tree_of(graph)
-    node = tree._root
-    for edge, cut in ((0, False), (2, False), (1, True)):
-        node = Node(node, edge, cut, -inf, node.why)
-    tree._settle(node)
+    node = Node(0, {0: False, 2: False, 1: True}, -inf, Leaf(np.empty(0, int), np.empty(0)))
+    tree._settle(node, [])
     assert node.bound == inf
-    assert isinstance(node.why, Contradiction)
-    assert node.why.to_dict()["rows"] == [["cycle", 6.0, 0, 1, 2]]
+    assert node.why == Contradiction([0, 1, 2], 6.0)
+    leaf = Branching(graph, Rows.empty(), [node.why]).to_dict()
     price = 2**2148  # what the checker takes for deciding otherwise
     weights = {(0, 1): 2**100 + price, (0, 2): 2**100 - price, (1, 2): price - 2**100}
-    assert _Prover(100).bound(3, weights, node.why.to_dict()) + price >= 4 * 2**100
+    assert _Prover(100).bound(3, weights, leaf) + price >= 4 * 2**100
 
 
 def test_certificates_of_trees_have_all_kinds_of_leaves():
@@ -104,6 +98,19 @@ def test_certificates_of_trees_have_all_kinds_of_leaves():
     verdict = verify(graph, result.certificate)
     assert verdict.claims == ()
     assert verdict.upper_bound - verdict.lower_bound <= result.tolerance
+    again = pickle.loads(pickle.dumps(result))
+    assert again.certificate == result.certificate
+
+
+def test_a_tree_of_any_depth_can_be_written_and_checked():
+    """Deeper than Python's stack."""
+    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
+    nothing = Leaf(np.empty(0, int), np.empty(0))
+    forks = [Fork(i % 3, 2 * i + 1, 2 * i + 2) for i in range(3000)]  # the cut half is divided on
+    nodes = [forks[0], *(node for fork in forks[1:] for node in (nothing, fork)), nothing, nothing]
+    proof = Branching(graph, Rows.empty(), nodes)
+    weights = {(0, 1): 1 << 64, (0, 2): 1 << 64, (1, 2): -1 << 64}
+    assert _Prover(64).bound(3, weights, proof.to_dict()) == -1 << 64
 
 
 @settings(max_examples=60, deadline=None)
@@ -190,4 +197,4 @@ def test_a_wheel_needs_no_division():
     tree, bounds = tree_of(graph)
     tree.grow()
     assert tree.bound >= bounds.cutoff
-    assert list(leaves(tree._root)) == [tree._root]
+    assert len(tree.proof.nodes) == 1

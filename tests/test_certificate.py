@@ -71,10 +71,12 @@ def vocabulary(proof, found):
     found.update(step[0] for step in proof.get("steps", ()))
     found.update(row[0] for row in proof.get("rows", ()))
     found["parts"] += "part" in proof
-    children = [proof.get(name) for name in ("proof", "lp", "kept", "cut")]
-    children = [child for child in children if isinstance(child, dict)]
+    children = [proof.get("proof"), proof.get("lp")]
+    if proof["rule"] == "branching":
+        children = [node for node in proof["nodes"] if isinstance(node, dict)]
     for child in chain(children, *proof.get("proofs", {}).values()):
-        vocabulary(child, found)
+        if child is not None:
+            vocabulary(child, found)
 
 
 @pytest.mark.parametrize("options", ALL_OPTIONS.values(), ids=ALL_OPTIONS)
@@ -157,8 +159,10 @@ def random_proof(rng, n, depth=2):
         child = random_proof(rng, max(1, left), depth - 1)
         return {"rule": rule, "lp": parts(), "kept": kept, "cut": cut, "proof": child}
     if rule == "branching":
-        kept, cut = (random_proof(rng, n, depth - 1) for _ in range(2))
-        return {"rule": rule, "edge": nodes(2, 2), "kept": kept, "cut": cut}
+        tree = [nodes(2, 2), *(random_proof(rng, n, depth - 1) for _ in range(2))]
+        if rng.random() < 0.3:
+            tree[1:2] = [nodes(2, 2), *(random_proof(rng, n, depth - 1) for _ in range(2))]
+        return {"rule": rule, "nodes": tree[: len(tree) - int(rng.random() < 0.1)]}
     return parts() if rule == "parts" else lp()
 
 
@@ -252,7 +256,9 @@ def test_a_liar_who_signs_again_proves_nothing_false():
         ("proof", {"rule": "lp", "rows": [["cycle", -1.0, 0, 1]]}, "times -1.0"),
         ("proof", {"rule": "lp", "rows": [["wheel", 1.0, 0, 1, 2]]}, "the wheel"),
         ("proof", {**CLAIM, "lower_bound": -2.0}, "not proven to be optimal"),
-        ("proof", {"rule": "branching", "edge": [0, 9], "kept": LP, "cut": LP}, "IndexError"),
+        ("proof", {"rule": "branching", "nodes": [[0, 9], LP, LP]}, "IndexError"),
+        ("proof", {"rule": "branching", "nodes": [[0, 1], LP]}, "1 branches of the tree"),
+        ("proof", {"rule": "branching", "nodes": [LP, LP]}, "no certificate, or a damaged one"),
     ],
 )
 def test_what_is_wrong_is_said(key, value, message):
