@@ -44,7 +44,7 @@ SEARCHED_EDGES = 500_000
 
 
 class Benders:
-    """Algorithm 1 on one instance: the LP first, the ILP if that does not settle it.
+    """Algorithm 1 on one instance: the LP first, branch and bound if that does not settle it.
 
     Parameters
     ----------

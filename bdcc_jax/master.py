@@ -25,7 +25,7 @@ _AS_STATUS = {
     for status in (_BASIS.kLower, _BASIS.kBasic, _BASIS.kUpper, _BASIS.kZero, _BASIS.kNonbasic)
 }
 AT_LOWER, AT_UPPER = int(_BASIS.kLower), int(_BASIS.kUpper)
-PRIMAL_SIMPLEX = 4
+PRIMAL_SIMPLEX, DEVEX = 4, 1
 
 REMEDIES: dict[str, tuple[dict[str, Any], ...]] = {
     "lp": (
@@ -42,6 +42,9 @@ MAGNIFIED, MOST_COST = 2.0**10, 2.0**24
 
 OFF = 1e-7
 """How far HiGHS lets a variable of the ILP be from 0 and 1: so far its bound is off for each."""
+
+STARTING = 50
+"""What the simplex method takes before its first iteration, in iterations."""
 
 IPM_WORK = 20
 """An iteration of the interior point method on one nonzero, in units of work."""
@@ -184,8 +187,13 @@ class Master:
         self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
 
     def sharpen(self) -> None:
-        """From here on solve LPs as exactly as HiGHS can: their bounds need to close a gap."""
+        """From here on solve LPs as exactly as HiGHS can: their bounds have to close a gap.
+
+        They start from one basis after another. Steepest edges would cost a solve with the basis
+        matrix for every row each time; Devex has no weights to begin with.
+        """
         self._highs.setOptionValue("dual_feasibility_tolerance", 1e-10)
+        self._highs.setOptionValue("simplex_dual_edge_weight_strategy", DEVEX)
 
     def enforce_integrality(self) -> None:
         """From here on ``solve`` returns integral solutions."""
@@ -304,7 +312,7 @@ class Master:
             self._highs.setOptionValue("mip_max_nodes", nodes)
         status = self._run_within(clock)
         info = self._highs.getInfo()
-        clock.work += max(0, info.simplex_iteration_count) * self._size
+        clock.work += (STARTING + max(0, info.simplex_iteration_count)) * self._size
         entries = len(self._rows.indices) + self._size
         clock.work += max(0, info.ipm_iteration_count) * IPM_WORK * entries
         return status

@@ -96,8 +96,9 @@ class Options:
         Look for a good clustering before the LP, and solve exactly what the LP leaves fractional
         with everything else as the LP has it.
     integer : {'pieces', 'whole'}
-        After the LP, 'whole' gives the master to HiGHS as an ILP, as the paper does; 'pieces'
-        first fixes what reduced costs decide and splits the rest into independent instances.
+        After the LP, 'whole' gives the master to HiGHS as an ILP, as the paper does, and then
+        proves what that finds; 'pieces' fixes what reduced costs decide, splits the rest into
+        independent instances, and solves them by branch and bound over the LP.
     max_rounds : int, optional
         Stop after this many rounds.
     absolute_gap : float

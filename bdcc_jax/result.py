@@ -108,8 +108,8 @@ class Result:
     objective : float
         Sum of the weights of the cut edges, recomputed from ``labels``.
     lower_bound : float
-        No clustering has a smaller objective; up to about ``tolerance`` where it rests on HiGHS'
-        branch and bound, which the certificate says.
+        No clustering has a smaller objective. It rests on HiGHS' branch and bound only if that was
+        asked for and the solve ended early; then the certificate says so.
     status : Status
         Why the solve stopped; compares equal to its name, as in ``status == "optimal"``.
     tolerance : float

@@ -137,7 +137,7 @@ def random_proof(rng, n, depth=2):
         return {**lp(), "part": part, "proofs": proofs}
 
     rules = ["lp", "presolve", "parts", "fixing", "branching", "enumeration"]
-    rule = rng.choice(rules, p=[0.1, 0.4, 0.1, 0.2, 0.1, 0.1] if depth == 2 else [0.1] * 5 + [0.5])
+    rule = rng.choice(rules, p=[0.1, 0.3, 0.1, 0.2, 0.2, 0.1] if depth == 2 else [0.1] * 5 + [0.5])
     if depth == 0:
         rule = "lp"
     if rule == "enumeration":

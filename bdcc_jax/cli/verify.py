@@ -30,7 +30,11 @@ def register(commands: Commands) -> None:
     add = command.add_argument
     add("certificate", metavar="CERTIFICATE", help="what solve --certificate wrote")
     add_format(command, what="INSTANCE")
-    add("--strict", action="store_true", help="reject what rests on HiGHS' branch and bound")
+    add(
+        "--strict",
+        action="store_true",
+        help="reject also bounds that rest on HiGHS' branch and bound",
+    )
     add("--quiet", action="store_true", help="only the exit code: 0 accepted, 1 rejected")
 
 
