@@ -24,7 +24,7 @@ _AS_STATUS = {
     int(status): status
     for status in (_BASIS.kLower, _BASIS.kBasic, _BASIS.kUpper, _BASIS.kZero, _BASIS.kNonbasic)
 }
-AT_LOWER, AT_UPPER = int(_BASIS.kLower), int(_BASIS.kUpper)
+AT_LOWER, AT_UPPER, BASIC = int(_BASIS.kLower), int(_BASIS.kUpper), int(_BASIS.kBasic)
 PRIMAL_SIMPLEX, DEVEX = 4, 1
 
 REMEDIES: dict[str, tuple[dict[str, Any], ...]] = {
@@ -170,12 +170,14 @@ class Master:
     def basis(self) -> tuple[IntArray, IntArray]:
         """Where the columns and the rows of the last LP are: AT_LOWER, BASIC, AT_UPPER, ..."""
         basis = self._highs.getBasis()
+        if not basis.valid:  # the interior point method may leave none
+            return np.full(len(self._columns), AT_LOWER), np.full(self.n_rows, BASIC)
         columns = np.fromiter(map(int, basis.col_status), np.int64, len(self._columns))
         return columns, np.fromiter(map(int, basis.row_status), np.int64, self.n_rows)
 
     def start_from(self, columns: IntArray, rows: IntArray) -> None:
         """Let the next LP start from a basis; rows that were added since are not tight in it."""
-        rows = np.pad(rows, (0, self.n_rows - len(rows)), constant_values=int(_BASIS.kBasic))
+        rows = np.pad(rows, (0, self.n_rows - len(rows)), constant_values=BASIC)
         basis = highspy.HighsBasis()
         basis.col_status = [_AS_STATUS[status] for status in columns.tolist()]
         basis.row_status = [_AS_STATUS[status] for status in rows.tolist()]

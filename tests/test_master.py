@@ -10,7 +10,7 @@ from oracles import brute_force, random_graph
 from bdcc_jax import Options, solve, verify
 from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.lagrangian import Lagrangian
-from bdcc_jax.master import Master, MasterFailed
+from bdcc_jax.master import AT_LOWER, BASIC, Master, MasterFailed
 from bdcc_jax.rows import Rows
 
 CYCLE = Rows.from_cycles([np.array([0, 1, 2])])  # x_0 <= x_1 + x_2
@@ -136,3 +136,17 @@ def test_a_bound_of_highs_that_is_too_high_proves_nothing(monkeypatch, lie):
             assert result.lower_bound <= brute_force(graph)
             assert verify(graph, result.certificate).claims == ()
     assert told
+
+
+def test_an_lp_without_a_basis_starts_from_scratch():
+    master = Master(WEIGHTS)
+    master.add(CYCLE)
+    master.solve(unlimited(), np.zeros(3))
+    master._highs.clearSolver()
+    columns, rows = master.basis
+    assert columns.tolist() == [AT_LOWER] * 3
+    assert rows.tolist() == [BASIC]
+    master.add(CYCLE)
+    master.start_from(columns, rows)  # of before the last row
+    assert master._rows.violation(master.solve(unlimited(), np.zeros(3))).max() <= 1e-9
+    assert master.proven_bound == pytest.approx(0.0, abs=1e-9)
