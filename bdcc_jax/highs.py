@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import highspy
+
+from .clock import Clock
 
 OPTIMAL = highspy.HighsModelStatus.kOptimal
 
@@ -41,8 +43,28 @@ def release_scheduler() -> None:
     highspy.Highs.resetGlobalScheduler(True)
 
 
-def run_until(highs: highspy.Highs, done: Event) -> None:
-    """Run in a thread of its own, and say when it is done."""
+def run_in_thread(highs: highspy.Highs, clock: Clock) -> Any:
+    """Run in a thread of its own, so that Ctrl-C gets through: then it is stopped first.
+
+    highspy's own startSolve has one lock for all models of a process, and Python's own join takes a
+    thread for finished that Ctrl-C has interrupted the waiting for.
+    """
+    done = Event()
+    thread = Thread(target=_run_until, args=(highs, done), daemon=True)
+    try:
+        thread.start()
+        while not done.wait(0.1):
+            clock.check_interrupt()
+    except KeyboardInterrupt:
+        highs.cancelSolve()
+        if thread.ident is not None:
+            done.wait()
+        raise
+    return highs.getModelStatus()
+
+
+def _run_until(highs: highspy.Highs, done: Event) -> None:
+    """Run, and say when it is done."""
     try:
         run(highs)
         release_scheduler()

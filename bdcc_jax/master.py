@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from threading import Event, Thread
 from time import perf_counter
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
-from .highs import OPTIMAL, most_nodes, run, run_until
+from .highs import OPTIMAL, most_nodes, run, run_in_thread
 from .lagrangian import Lagrangian
 from .rows import Rows
 
@@ -205,17 +204,17 @@ class Master:
         self._highs.setOptionValue("solver", "choose")
         # The incumbent is good already, and cycle inequalities have no symmetry worth finding.
         self._highs.setOptionValue("mip_heuristic_effort", 0.0)
-        self._magnify()
         self._highs.setOptionValue("mip_heuristic_run_feasibility_jump", False)
         self._highs.setOptionValue("mip_detect_symmetry", False)
         if self.n_rows + len(kinds) >= PRESOLVED:
             self._highs.setOptionValue("presolve", "choose")
+        self._magnify()
 
     def _magnify(self) -> None:
         """Larger costs, so that what HiGHS may be off by, in its own units, is worth less.
 
         A finer tolerance is no substitute: with 1e-10 HiGHS missed more optima next to near ties,
-        and by more. It still misses some (measured in benchmarks/RESULTS.md).
+        and by more. It still misses some (benchmarks/RESULTS.md): no proof may rest on it.
         """
         most = np.abs(self._weights).max() / MOST_COST
         self._scale = max(self._scale / MAGNIFIED, _power_of_two(most))
@@ -330,21 +329,11 @@ class Master:
             status = run(highs)
             self._quick = perf_counter() - start < QUICK
             return status
-        # highspy's own startSolve has one lock for all models of a process, and Python's own join
-        # takes a thread for finished that Ctrl-C has interrupted the waiting for.
-        done = Event()
-        thread = Thread(target=run_until, args=(highs, done), daemon=True)
         try:
-            thread.start()
-            while not done.wait(0.1):
-                clock.check_interrupt()
+            return run_in_thread(highs, clock)
         except KeyboardInterrupt:
-            highs.cancelSolve()
-            if thread.ident is not None:
-                done.wait()
             self.proven_bound = self._lower_bound()
             raise
-        return highs.getModelStatus()
 
     def _lower_bound(self) -> float:
         if self._integral:
