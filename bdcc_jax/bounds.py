@@ -65,14 +65,14 @@ class Bounds:
             logger.warning("HiGHS proves %g, but a clustering costs %g", bound, self.upper)
             return False
         proof = proof or self.proof
-        settles = bound >= self.cutoff and proof.proven and not self.proof.proven
-        if bound > self._lower or settles:
+        meets = self.upper - bound <= self.tolerance
+        if bound > self._lower or (meets and proof.proven and not self.proof.proven):
             self._lower, self.proof = float(bound), proof
         return True
 
     @property
     def lower(self) -> float:
-        """The best lower bound; never above the upper one by a rounding error."""
+        """The best lower bound; rounding errors do not put it above the upper one."""
         return min(self._lower, self.upper)
 
     @property

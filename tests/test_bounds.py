@@ -11,6 +11,7 @@ from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Status
 from bdcc_jax.bounds import TOLERANCE, Bounds
+from bdcc_jax.certificate import Claim
 from bdcc_jax.enumeration import best_of_all
 
 TRIANGLE = ([0, 1, 0], [1, 2, 2])
@@ -200,3 +201,27 @@ def test_gaps(gap, absolute_gap, bound, verdict):
     bounds.offer(best_of_all(graph))
     bounds.raise_lower(bound)
     assert bounds.verdict is verdict
+
+
+def test_nothing_is_optimal_by_a_claim():
+    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.5])
+    bounds = Bounds(graph)
+    before, proof = bounds.lower, bounds.proof
+    claim = Claim(bounds.upper, proof)
+    assert bounds.raise_lower(bounds.upper, claim)
+    assert bounds.lower == bounds.upper
+    assert bounds.proof is claim
+    assert bounds.verdict is None
+    assert bounds.raise_lower(before + 0.01, proof)  # proven, but far from enough
+    assert bounds.proof is claim
+    assert bounds.raise_lower(bounds.upper - 0.9 * bounds.tolerance, proof)
+    assert bounds.proof is proof
+    assert bounds.lower < bounds.upper
+    assert bounds.verdict == "optimal"
+
+
+@pytest.mark.parametrize(("gap", "verdict"), [(0.0, None), (0.1, "gap")])
+def test_a_claim_is_good_enough_for_a_gap(gap, verdict):
+    bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.5]), gap=gap)
+    bounds.raise_lower(bounds.upper - 0.01, Claim(bounds.upper - 0.01, bounds.proof))
+    assert bounds.verdict == verdict
