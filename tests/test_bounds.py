@@ -222,6 +222,6 @@ def test_nothing_is_optimal_by_a_claim():
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.0, None), (0.1, "gap")])
 def test_a_claim_is_good_enough_for_a_gap(gap, verdict):
-    bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.5]), gap=gap)
+    bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -2.5]), gap=gap)
     bounds.raise_lower(bounds.upper - 0.01, Claim(bounds.upper - 0.01, bounds.proof))
     assert bounds.verdict == verdict
