@@ -89,7 +89,8 @@ class Options:
         by the LP with Kernighan-Lin and fusion (in rounds 16, 32, 64, ... and the last), the
         minimum cuts of Eq. (ezProcR), those of Algorithm 2.
     odd_wheels : bool
-        Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP.
+        Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP. Branch and
+        bound, which comes after it, uses them in any case.
     presolve : bool
         Reduce the instance first, by rules that keep an optimum.
     heuristics : bool

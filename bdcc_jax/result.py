@@ -60,7 +60,7 @@ _EXPLANATIONS = {
 
 @dataclass(frozen=True)
 class Round:
-    """One round of Algorithm 1.
+    """One round of Algorithm 1, or one division of branch and bound.
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
     went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that

@@ -13,13 +13,13 @@ from oracles import all_cuts, brute_force, random_graph
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.bounds import Bounds
 from bdcc_jax.branching import Branching, Contradiction, Fork, Leaf, Node, Tree
-from bdcc_jax.clock import Clock
+from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.lagrangian import Lagrangian
 from bdcc_jax.master import Master, MasterFailed
 from bdcc_jax.rows import Rows
 from bdcc_jax.verify import _Prover
 
-WHOLE = Options(presolve=False, integer="whole", odd_wheels=False, heuristics=False)
+WHOLE = Options(presolve=False, integer="whole", heuristics=False)
 
 
 def tree_of(graph: Graph, clock: Clock | None = None) -> tuple[Tree, Bounds]:
@@ -153,6 +153,30 @@ def test_a_tree_that_is_cut_short_has_a_proven_bound(after):
     assert verdict.claims == ()
     assert verdict.lower_bound >= result.lower_bound - result.tolerance
     assert result.lower_bound <= solve(graph).objective
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(KeyboardInterrupt, "interrupted"), (TimeLimitReached, "time_limit")]
+)
+@pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
+def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, error, status):
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    settle, settled = Tree._settle, []
+
+    def settle_or_stop(self, node, found):
+        settle(self, node, found)
+        settled.append(node)
+        if len(settled) == 6:  # between the halves of a node
+            raise error
+
+    optimum = solve(graph).objective
+    monkeypatch.setattr(Tree, "_settle", settle_or_stop)
+    result = solve(graph, options=options)
+    assert result.status == status
+    assert result.lower_bound <= optimum <= result.objective
+    verdict = verify(graph, result.certificate)
+    assert float(verdict.lower_bound) <= optimum
+    assert options is WHOLE or verdict.claims == ()
 
 
 @pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
