@@ -160,7 +160,7 @@ def test_a_tree_that_is_cut_short_has_a_proven_bound(after):
 )
 @pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
 def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, error, status):
-    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    graph = random_graph(np.random.default_rng(14), 14, 1.0)  # 7 nodes
     settle, settled = Tree._settle, []
 
     def settle_or_stop(self, node, found):
@@ -181,7 +181,7 @@ def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, er
 
 @pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
 def test_an_lp_that_fails_in_the_tree_leaves_valid_bounds(monkeypatch, options):
-    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    graph = random_graph(np.random.default_rng(14), 14, 1.0)  # 7 nodes
     restrict = Master.restrict
     nodes = []
 
