@@ -76,8 +76,8 @@ def _describe(certificate: dict[str, Any], verdict: Verdict) -> str:
     lines = [f"{name:<13} {value}" for name, value in rows.items()]
     if not verdict.claims:
         return "\n".join([*lines, "accepted: everything is proven"])
-    claimed = certificate["lower_bound"]
-    lines.append(f"accepted: the lower bound {claimed!r} rests on HiGHS' branch and bound, or on an")
+    said = certificate["lower_bound"]
+    lines.append(f"accepted: the lower bound {said!r} rests on HiGHS' branch and bound, or on an")
     lines.append("earlier run that was killed, for")
     return "\n".join(lines + [f"  {claim}" for claim in verdict.claims])
 
