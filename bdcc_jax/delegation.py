@@ -101,6 +101,10 @@ class Delegation:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
         raise NotImplementedError
 
+    def _part(self) -> None:
+        """Part with those who know this solve: a circle would outlive it, LPs and all."""
+        self._callback = self._checkpoint = None
+
     def _solver(
         self,
         graph: Graph,

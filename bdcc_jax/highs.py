@@ -51,6 +51,7 @@ def run_in_thread(highs: highspy.Highs, clock: Clock) -> Any:
     """
     done = Event()
     thread = Thread(target=_run_until, args=(highs, done), daemon=True)
+    highs.HandleUserInterrupt = True  # which makes it refer to itself
     try:
         thread.start()
         while not done.wait(0.1):
@@ -60,6 +61,8 @@ def run_in_thread(highs: highspy.Highs, clock: Clock) -> Any:
         if thread.ident is not None:
             done.wait()
         raise
+    finally:
+        highs.HandleUserInterrupt = False  # else it would live until Python looks for circles
     return highs.getModelStatus()
 
 

@@ -100,7 +100,6 @@ class Master:
         self._integral = False
         self._highs = highs = highspy.Highs()
         highs.silent()
-        highs.HandleUserInterrupt = True
         m = len(weights)
         self._columns = np.arange(m, dtype=np.int32)
         self._lower, self._upper = np.zeros(m), np.ones(m)

@@ -70,6 +70,8 @@ class Solver(Delegation):
         except MasterFailed as error:
             logger.warning("HiGHS gave up on the master: %s", error)
             return self.bounds.verdict or Status.NUMERICAL
+        finally:
+            self._part()
 
     def _presolve(self) -> Status:
         with self._clock.measure("presolve"):
