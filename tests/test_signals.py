@@ -25,14 +25,6 @@ HARD = random_graph(np.random.default_rng(0), 60, 1.0)
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(autouse=True)
-def sigint_is_not_ignored():
-    """As it is, here and in children, where the tests run in the background of a shell."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def start(folder, *arguments, stderr=subprocess.PIPE):
     return subprocess.Popen(
         [sys.executable, "-m", "bdcc_jax_cli", *arguments],
