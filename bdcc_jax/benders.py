@@ -13,6 +13,7 @@ from . import blocks, rounding
 from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .branching import Tree
+from .branching_proof import Branching
 from .certificate import Claim, Division, Proof, Relaxation
 from .clock import Clock
 from .cover import Cover, vertex_cover
@@ -129,20 +130,8 @@ class Benders:
             spent = dict(self._clock.spent)
         return None
 
-    def branch(self) -> Status:
-        """Divide the clusterings that the LP leaves open, until all is proven."""
-        self._phase = "ilp"
-        look_around = partial(self._round, converged=True)
-        tree = Tree(self._graph, self._master, self._bounds, self._clock, look_around)
-        while True:
-            spent = dict(self._clock.spent)
-            separation = tree.grow()
-            self._bounds.raise_lower(tree.bound, tree.proof)
-            if status := self._observe(self._describe(separation, spent)):
-                return status
-
-    def integrate(self) -> Status:
-        """Let HiGHS solve the ILP, starting from the rows of the LP; then prove what it found."""
+    def integrate(self) -> Status | None:
+        """Let HiGHS solve the ILP, starting from the rows of the LP; what it finds is no proof."""
         self._phase = "ilp"
         self._master.enforce_integrality()
         try:
@@ -150,10 +139,27 @@ class Benders:
                 return status
         except MasterFailed as error:
             logger.info("HiGHS gave up on the ILP: %s", error)
-        rows = self._master.rows
+        self._begin_anew(self._master.rows)
+        return None
+
+    def branch(self, proof: Branching) -> Status:
+        """Divide the clusterings that the LP leaves open, until all is proven."""
+        self._phase = "ilp"
+        if proof.begun:
+            self._begin_anew(proof.rows)
+        look_around = partial(self._round, converged=True)
+        tree = Tree(self._graph, self._master, self._bounds, self._clock, proof, look_around)
+        while True:
+            spent = dict(self._clock.spent)
+            separation = tree.grow()
+            self._bounds.raise_lower(tree.bound, proof)
+            if status := self._observe(self._describe(separation, spent)):
+                return status
+
+    def _begin_anew(self, rows: Rows) -> None:
+        """The LP with these rows, and no others."""
         self._master = Master(self._graph.weights)
         self._master.add(rows)
-        return self.branch()
 
     @property
     def x(self) -> FloatArray:

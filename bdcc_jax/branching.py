@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import fsum, inf
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .bounds import Bounds
-from .certificate import Relaxation, a_path
+from .branching_proof import Branching, Contradiction, Leaf, Why
+from .certificate import a_path
 from .clock import Clock
 from .cover import vertex_cover
 from .graph import Graph
+from .lagrangian import Lagrangian
 from .master import Master
 from .rows import Rows
 from .subproblems.odd_wheels import violated_wheels
@@ -39,70 +39,11 @@ PAYS = 0.05
 """Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
 
 
-class Fork(NamedTuple):
-    """An edge, and the numbers of the nodes that keep it and that cut it."""
-
-    edge: int
-    kept: int
-    cut: int
-
-
-class Leaf(NamedTuple):
-    """Rows of the LP and their multipliers."""
-
-    rows: IntArray
-    multipliers: FloatArray
-
-
-class Contradiction(NamedTuple):
-    """Edges that are kept connect the ends of one that is cut: no clustering does that.
-
-    The cycle inequality ``x_cut <= sum of x_kept`` makes the bound as large as its multiplier.
-    """
-
-    cycle: list[int]
-    multiplier: float
-
-
-Why = Leaf | Contradiction
-
-
-@dataclass(eq=False)
-class Branching:
-    """Why the bound of a tree holds; it becomes better as the tree grows."""
-
-    graph: Graph
-    rows: Rows
-    nodes: list[Fork | Why] = field(default_factory=list)
-
-    @property
-    def proven(self) -> bool:
-        """By the Lagrangians of the leaves."""
-        return True
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
-        written: list[Any] = []
-        todo = [0]
-        while todo:
-            node = self.nodes[todo.pop()]
-            if isinstance(node, Fork):
-                written.append(self.graph.edges[node.edge].tolist())
-                todo += [node.cut, node.kept]
-            elif isinstance(node, Leaf):
-                rows = self.rows.take(np.isin(np.arange(len(self.rows)), node.rows))
-                written.append(Relaxation(self.graph, rows, node.multipliers).to_dict())
-            else:
-                cycle = ["cycle", node.multiplier, *node.cycle]
-                written.append({"rule": "lp", "rows": [cycle]})
-        return {"rule": "branching", "nodes": written}
-
-
 class Node:
     """Clusterings that decide some edges alike, and why they cost at least ``bound``."""
 
-    edge: int
-    """What divides them further."""
+    edge: int | None = None
+    """What divides them further; None if their LP has not been solved, or need not be divided."""
 
     basis: tuple[IntArray, IntArray]
     """Of the last LP, for those of the two halves to start from."""
@@ -123,11 +64,13 @@ class Tree:
     graph : Graph
         The instance.
     master : Master
-        Its LP, not integral.
+        Its LP, not integral; with the rows of the proof if that is begun.
     bounds : Bounds
         What is known about it; says when a leaf need not be divided.
     clock : Clock
         Holds the deadline; collects the timings.
+    proof : Branching
+        The tree so far; kept up to date.
     look_around : callable
         Called with every x that is to be divided: there may be better clusterings around it.
     """
@@ -138,55 +81,80 @@ class Tree:
         master: Master,
         bounds: Bounds,
         clock: Clock,
+        proof: Branching,
         look_around: Callable[[FloatArray], None],
     ) -> None:
         self._graph, self._master, self._bounds = graph, master, bounds
         self._clock, self._look_around = clock, look_around
-        self._leaves: list[Node] = []
-        self.proof = Branching(graph, master.rows)
+        self.proof = proof
+        proof.rows = master.rows
+        self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
+        heapq.heapify(self._leaves)
         master.sharpen()
 
     @property
     def bound(self) -> float:
         """What every clustering costs at least."""
-        return self._leaves[0].bound if self._leaves else -inf
+        return self._leaves[0].bound
 
     def grow(self) -> Separation:
-        """Divide the weakest leaf; returns the rows that were added on the way."""
-        nodes = self.proof.nodes
+        """Divide the weakest leaf, or solve its LP; returns the rows that were added on the way."""
         found: list[Separation] = []
-        if not self._leaves:
-            root = Node(0, {}, -inf, Leaf(np.empty(0, dtype=np.int64), np.empty(0)))
-            self._settle(root, found)
-            self._leaves.append(root)
-            nodes.append(root.why)
+        node = heapq.heappop(self._leaves)
+        if node.edge is None:
+            self._settle(node, found)
+            self.proof.rows = self._master.rows
+            self.proof.nodes[node.number] = node.why
+            heapq.heappush(self._leaves, node)
         else:
-            node = self._leaves[0]
+            first = len(self.proof.nodes)
             kept, cut = (
-                Node(len(nodes) + way, {**node.cut, node.edge: way}, node.bound, node.why)
+                Node(first + way, {**node.cut, node.edge: way}, node.bound, node.why)
                 for way in (False, True)
             )
             for half in (kept, cut):
                 self._master.start_from(*node.basis)
                 self._settle(half, found)
-            heapq.heapreplace(self._leaves, kept)
+            self.proof.rows = self._master.rows
+            self.proof.divide(node.number, node.edge, kept.why, cut.why)
+            heapq.heappush(self._leaves, kept)
             heapq.heappush(self._leaves, cut)
-            nodes[node.number] = Fork(node.edge, kept.number, cut.number)
-            nodes += [kept.why, cut.why]
-        self.proof.rows = self._master.rows
         rows = Rows.concatenate(separation.rows for separation in found)
         return Separation(rows, sum(separation.violated_roots for separation in found), 0)
+
+    def _known(self, number: int, decisions: dict[int, bool], why: Why) -> Node:
+        """A leaf, and what its multipliers prove."""
+        node = Node(number, decisions, -inf, why)
+        kept, cut = self._decided(decisions)
+        if isinstance(why, Leaf) and not self._contradicts(node, kept, cut):
+            rows = self._master.rows
+            multipliers = np.zeros(len(rows))
+            multipliers[why.rows] = why.multipliers
+            lagrangian = Lagrangian.of(self._graph.weights, rows, multipliers)
+            node.bound = lagrangian.bound_within(*_box(kept, cut))
+        return node
+
+    def _decided(self, decisions: dict[int, bool]) -> tuple[BoolArray, BoolArray]:
+        kept, cut = np.zeros((2, self._graph.m), dtype=bool)
+        for edge, is_cut in decisions.items():
+            kept[edge], cut[edge] = not is_cut, is_cut
+        return kept, cut
+
+    def _contradicts(self, node: Node, kept: BoolArray, cut: BoolArray) -> bool:
+        """Whether there are no such clusterings, which is as good as any bound."""
+        cycle = _contradiction(self._graph, kept, cut)
+        if cycle:
+            price = 2.0 * fsum(np.abs(self._graph.weights))
+            node.bound, node.why = inf, Contradiction(cycle, price)
+        return bool(cycle)
 
     def _settle(self, node: Node, found: list[Separation]) -> None:
         """Solve the LP of a node until its bound is enough, or no more rows are found."""
         graph, master, bounds, clock = self._graph, self._master, self._bounds, self._clock
-        kept, cut = np.zeros((2, graph.m), dtype=bool)
-        for edge, is_cut in node.cut.items():
-            kept[edge], cut[edge] = not is_cut, is_cut
-        if cycle := _contradiction(graph, kept, cut):
-            node.bound, node.why = inf, Contradiction(cycle, 2.0 * fsum(np.abs(graph.weights)))
+        kept, cut = self._decided(node.cut)
+        if self._contradicts(node, kept, cut):
             return
-        master.restrict(cut.astype(np.float64), 1.0 - kept)
+        master.restrict(*_box(kept, cut))
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
@@ -214,6 +182,11 @@ class Tree:
                 return
             found.append(separation)
             master.add(separation.rows)
+
+
+def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds on x."""
+    return np.where(cut, 1.0, 0.0), np.where(kept, 0.0, 1.0)
 
 
 def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> int:

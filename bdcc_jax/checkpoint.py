@@ -1,8 +1,8 @@
 """A solve on disk: what it takes to go on after a kill, a crash or a time limit.
 
 The file holds what the solve has found, not where it was: the best clustering, the lower bound with
-its proof, the history, and the LP with its rows and multipliers. A solve that starts from that gets
-back to where it was in a round or two of the LP.
+its proof, the history, the LP with its rows and multipliers, and the trees of branch and bound. A
+solve that starts from that gets back to where it was in a round or two of the LP.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .bounds import Bounds
+from .branching_proof import Branching
 from .certificate import Claim, Proof
 from .environment import package_version
 from .graph import Graph
 from .io.files import check_target, write_bytes
 from .options import Options
 from .presolve import Removed
-from .result import Round
+from .result import Round, Status
 from .rows import Rows
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,9 @@ FORMAT = "bdcc-jax checkpoint 1"
 
 INTERVAL = 5.0
 """Seconds between two writes, at least, while the solve goes on."""
+
+SHARE = 0.05
+"""Of the time, at most: what it takes to write large files."""
 
 
 class CheckpointError(ValueError):
@@ -94,10 +98,12 @@ class Checkpoint:
         }
         self._due = -inf
         self._lp: Callable[[], SavedLP] | None = None
+        self._trees: dict[str, Branching] = {}
         self._saved: dict[str, Any] = {}
         check_target(self._path, force=True)
         if self._path.exists():
             self._saved = self._load()
+        self._old_trees = _take_trees(self._saved)  # not reached again so far
 
     @property
     def history(self) -> list[Round]:
@@ -128,12 +134,19 @@ class Checkpoint:
         saved = self._saved
         if not saved or str(saved["lp_instance"]) != fingerprint(graph):
             return None
-        rows = Rows(saved["starts"], saved["indices"], saved["values"], saved["upper"])
-        return SavedLP(graph, saved["lp_labels"], rows, saved["multipliers"])
+        return SavedLP(graph, saved["lp_labels"], Rows.from_arrays(saved), saved["multipliers"])
 
     def watch(self, lp: Callable[[], SavedLP]) -> None:
-        """From here on write the LP that this function returns."""
-        self._lp = lp
+        """From here on write the LP that this function returns; the first one is the largest."""
+        self._lp = self._lp or lp
+
+    def tree(self, graph: Graph) -> Branching:
+        """The tree of this instance so far; from here on it is written."""
+        key = fingerprint(graph)
+        if key not in self._trees:
+            saved = self._old_trees.pop(key, None)
+            self._trees[key] = Branching.from_arrays(graph, saved) if saved else Branching(graph)
+        return self._trees[key]
 
     def write_if_due(self, bounds: Bounds, history: Sequence[Round]) -> None:
         """Write unless that was just done; proofs take too long to write out every time."""
@@ -148,6 +161,7 @@ class Checkpoint:
         proof: Proof | None,
     ) -> None:
         """Replace the file; a disk that is full does not end the solve."""
+        start = time.monotonic()
         arrays: dict[str, Any] = {
             "format": FORMAT,
             **self._key,
@@ -157,6 +171,7 @@ class Checkpoint:
             "removed": json.dumps(None if removed is None else asdict(removed)),
             "proof": json.dumps(None if proof is None else proof.to_dict()),
             **self._arrays_of_lp(),
+            **({} if bounds.verdict is Status.OPTIMAL else self._arrays_of_trees()),
         }
         arrays = {name: np.asarray(value) for name, value in arrays.items()}
         buffer = io.BytesIO()
@@ -165,7 +180,8 @@ class Checkpoint:
             write_bytes(self._path, buffer.getvalue(), force=True)
         except OSError as error:
             logger.warning("the checkpoint could not be written: %s", error)
-        self._due = time.monotonic() + INTERVAL
+        now = time.monotonic()
+        self._due = now + max(INTERVAL, (now - start) / SHARE)
 
     def _arrays_of_lp(self) -> dict[str, Any]:
         if self._lp is None:
@@ -174,6 +190,14 @@ class Checkpoint:
             arrays = _arrays(nothing)
             return {name: self._saved.get(name, array) for name, array in arrays.items()}
         return _arrays(self._lp())
+
+    def _arrays_of_trees(self) -> dict[str, Any]:
+        trees = {key: tree.to_arrays() for key, tree in self._trees.items() if tree.begun}
+        largest = max((_size(tree) for tree in trees.values()), default=0)
+        for key, tree in self._old_trees.items():
+            if _size(tree) > largest:  # else it is of an instance that has since changed, or small
+                trees[key] = tree
+        return {f"tree/{k}/{name}": a for k, tree in trees.items() for name, a in tree.items()}
 
     def _json(self, name: str, otherwise: Any) -> Any:
         return json.loads(str(self._saved[name])) if self._saved else otherwise
@@ -215,12 +239,22 @@ def _arrays(lp: SavedLP) -> dict[str, Any]:
     return {
         "lp_instance": fingerprint(lp.graph),
         "lp_labels": lp.labels,
-        "starts": lp.rows.starts,
-        "indices": lp.rows.indices,
-        "values": lp.rows.values,
-        "upper": lp.rows.upper,
         "multipliers": lp.multipliers,
+        **lp.rows.to_arrays(),
     }
+
+
+def _take_trees(saved: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Remove the trees from what was read; their arrays by the instance."""
+    trees: dict[str, dict[str, Any]] = {}
+    for name in [name for name in saved if name.startswith("tree/")]:
+        _, key, array = name.split("/")
+        trees.setdefault(key, {})[array] = saved.pop(name)
+    return trees
+
+
+def _size(tree: dict[str, Any]) -> int:
+    return len(tree["forks"])
 
 
 def _digest(arrays: dict[str, Any]) -> str:

@@ -140,6 +140,7 @@ class Delegation:
         *,
         ceiling: float = inf,
         rows: Rows | None = None,
+        labels: IntArray | None = None,
         piece: bool = False,
         checkpoint: Checkpoint | None = None,
     ) -> tuple[Status, float]:
@@ -148,27 +149,28 @@ class Delegation:
         Every clustering of this instance costs at least ``ceiling`` or at least ``constant`` plus
         the optimum of the smaller one; ``lift`` turns clusterings of the smaller one, plus
         ``constant``, into clusterings of this one that cost no more; ``why`` makes a proof for this
-        one of a proof for the smaller one. A ``piece`` leaves others to be solved.
+        one of a proof for the smaller one; ``rows`` and ``labels`` are known of the smaller one. A
+        ``piece`` leaves others to be solved.
         """
         ended: Status | None = None
 
-        def take(labels: IntArray | None, bound: float, proof: Proof) -> None:
+        def take(found: IntArray | None, bound: float, proof: Proof) -> None:
             error = ROUNDING_ERROR * self.bounds.tolerance
-            if labels is not None:
-                self.bounds.offer(lift(labels))
+            if found is not None:
+                self.bounds.offer(lift(found))
             self.bounds.raise_lower(min(ceiling, constant + bound - error), why(proof))
 
         if graph.n <= MOST_NODES:
-            labels = best_of_all(graph)
-            objective = graph.objective(labels)
-            take(labels, objective, Enumeration())
+            best = best_of_all(graph)
+            objective = graph.objective(best)
+            take(best, objective, Enumeration())
             return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), objective
 
         def relay(progress: Progress) -> bool:
             nonlocal ended
             record = progress.round
-            labels = progress.labels if progress.improved else None
-            take(labels, record.lower_bound, solver.bounds.proof)
+            found = progress.labels if progress.improved else None
+            take(found, record.lower_bound, solver.bounds.proof)
             if ceiling < inf or piece:
                 record = replace(record, phase="ilp")
             ended = self._observe(record)
@@ -184,6 +186,8 @@ class Delegation:
         solver = self._solver(
             graph, options, callback=relay, rows=rows, checkpoint=checkpoint, level=level
         )
+        if labels is not None:
+            solver.bounds.offer(labels)
         status = solver.run()
         take(solver.bounds.labels, solver.bounds.lower, solver.bounds.proof)
         if not piece:

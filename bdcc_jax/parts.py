@@ -111,6 +111,10 @@ class Parts:
                 nodes[self._nodes[i]] = True
         return nodes
 
+    def restrict(self, i: int, labels: IntArray) -> IntArray:
+        """A clustering of all as one of part i."""
+        return labels[self._nodes[i]]
+
     def lift(self, i: int, labels: IntArray) -> Callable[[IntArray], IntArray]:
         """How a clustering of part i becomes one of all, the rest being as in ``labels``."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,15 @@ class Rows:
         values = np.full(len(edges), -1.0)
         values[starts[:-1]] = 1.0
         return Rows(starts, edges, values, np.zeros(len(starts) - 1))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """By the names of the attributes."""
+        return {name: getattr(self, name) for name in ("starts", "indices", "values", "upper")}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, Any]) -> Rows:
+        """The rows as they were written."""
+        return Rows(arrays["starts"], arrays["indices"], arrays["values"], arrays["upper"])
 
     def take(self, chosen: BoolArray) -> Rows:
         """Some of the rows."""

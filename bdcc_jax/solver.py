@@ -14,6 +14,7 @@ import numpy as np
 
 from . import fixing
 from .benders import Benders
+from .branching_proof import Branching
 from .certificate import Decision, Division, Enumeration, Reduction, Relaxation
 from .checkpoint import SavedLP
 from .clock import TimeLimitReached
@@ -119,15 +120,20 @@ class Solver(Delegation):
         )
         if self._checkpoint:
             self._checkpoint.watch(lambda: SavedLP(self._graph, self.bounds.labels, *benders.lp))
-        if status := benders.relax():
-            return status
+        tree = self._checkpoint.tree(self._graph) if self._checkpoint else Branching(self._graph)
+        if not tree.begun:
+            status = benders.relax() or self._beyond_the_lp(benders)
+            if status:
+                return status
+        self._log("branch and bound on %d edges", self._graph.m)
+        return benders.branch(tree)
+
+    def _beyond_the_lp(self, benders: Benders) -> Status | None:
+        """What is tried before branch and bound."""
         if self._options.integer == "whole":
             self._log("HiGHS' branch and bound on %d edges", self._graph.m)
             return benders.integrate()
-        if status := self._divide(benders):
-            return status
-        self._log("branch and bound on %d edges", self._graph.m)
-        return benders.branch()
+        return self._divide(benders)
 
     def _divide(self, benders: Benders) -> Status | None:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
@@ -155,7 +161,9 @@ class Solver(Delegation):
             why: Why = lambda proof: Decision(  # noqa: E731
                 self._graph, known, decided, Reduction(rest, proof)
             )
-            return self._solve_instead(rest.graph, constant, lift, why, ceiling=cutoff)[0]
+            return self._solve_instead(
+                rest.graph, constant, lift, why, ceiling=cutoff, checkpoint=self._checkpoint
+            )[0]
         return self._solve_pieces(independent) if len(independent) > 1 else None
 
     def _zoom_in(self, benders: Benders) -> Parts:
@@ -209,7 +217,9 @@ class Solver(Delegation):
                 independent.lift(i, self.bounds.labels),
                 partial(independent.proven_by, i),
                 rows=independent.rows(i),
+                labels=independent.restrict(i, self.bounds.labels),
                 piece=True,
+                checkpoint=self._checkpoint,
             )
             if status not in (Status.OPTIMAL, Status.GAP):
                 return status

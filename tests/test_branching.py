@@ -12,7 +12,8 @@ from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.bounds import Bounds
-from bdcc_jax.branching import Branching, Contradiction, Fork, Leaf, Node, Tree
+from bdcc_jax.branching import Node, Tree
+from bdcc_jax.branching_proof import Branching, Contradiction, Fork, Leaf
 from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.lagrangian import Lagrangian
 from bdcc_jax.master import Master, MasterFailed
@@ -26,7 +27,7 @@ def tree_of(graph: Graph, clock: Clock | None = None) -> tuple[Tree, Bounds]:
     bounds = Bounds(graph)
     master = Master(graph.weights)
     look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
-    return Tree(graph, master, bounds, clock or Clock(None), look), bounds
+    return Tree(graph, master, bounds, clock or Clock(None), Branching(graph), look), bounds
 
 
 def leaves(tree: Tree) -> list[Node]:
@@ -80,7 +81,7 @@ def test_decisions_that_contradict_each_other_are_a_leaf():
     """Keep ab and bc, and cut ac: no clustering does, and a cycle inequality says so."""
     graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
     tree, _ = tree_of(graph)
-    node = Node(0, {0: False, 2: False, 1: True}, -inf, Leaf(np.empty(0, int), np.empty(0)))
+    node = Node(0, {0: False, 2: False, 1: True}, -inf, Leaf.trivial())
     tree._settle(node, [])
     assert node.bound == inf
     assert node.why == Contradiction([0, 1, 2], 6.0)
@@ -105,7 +106,7 @@ def test_certificates_of_trees_have_all_kinds_of_leaves():
 def test_a_tree_of_any_depth_can_be_written_and_checked():
     """Deeper than Python's stack."""
     graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
-    nothing = Leaf(np.empty(0, int), np.empty(0))
+    nothing = Leaf.trivial()
     forks = [Fork(i % 3, 2 * i + 1, 2 * i + 2) for i in range(3000)]  # the cut half is divided on
     nodes = [forks[0], *(node for fork in forks[1:] for node in (nothing, fork)), nothing, nothing]
     proof = Branching(graph, Rows.empty(), nodes)

@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,10 +17,13 @@ import pytest
 from families import planar, wheels_in_a_mesh
 from oracles import brute_force, random_graph
 
-from bdcc_jax import Graph, Options, checkpoint, solve, write
-from bdcc_jax.checkpoint import CheckpointError
+from bdcc_jax import Graph, Options, checkpoint, solve, verify, write
+from bdcc_jax.bounds import Bounds
+from bdcc_jax.branching_proof import Leaf
+from bdcc_jax.checkpoint import Checkpoint, CheckpointError
 from bdcc_jax.cli import main
 from bdcc_jax.master import Master
+from bdcc_jax.rows import Rows
 
 OPTIONS = {
     "default": Options(),
@@ -32,11 +36,18 @@ GRAPHS = {
     "planar": planar(np.random.default_rng(0), 9, 9),
     "wheels": wheels_in_a_mesh(np.random.default_rng(3), 6, 6, "normal"),
 }
+HARD = random_graph(np.random.default_rng(4), 30, 0.5)
+TWO_HARD = Graph(
+    60,
+    np.concatenate([HARD.edges, HARD.edges + 30]),
+    np.concatenate([HARD.weights, -HARD.weights]),
+)
 
 
 @pytest.fixture(autouse=True)
 def write_always(monkeypatch):
     monkeypatch.setattr(checkpoint, "INTERVAL", 0.0)
+    monkeypatch.setattr(checkpoint, "SHARE", np.inf)
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -47,7 +58,8 @@ def test_stopped_and_resumed_again_and_again(tmp_path, options, name):
     assert whole.status == "optimal"
     for most in range(1, 100):
         rounds = count(1)
-        # Every run may do one round more than the last: branch and bound starts anew each time.
+        # Every run may do one round more than the last: what comes between the LP and branch and
+        # bound (spots, guesses, HiGHS' ILP) starts anew each time.
         stop = lambda _: next(rounds) == most  # noqa: B023, E731
         result = solve(graph, options=options, checkpoint=path, callback=stop)
         assert result.lower_bound <= whole.objective + whole.tolerance
@@ -72,6 +84,74 @@ def test_a_resumed_lp_starts_where_it_was(tmp_path):
     resumed = solve(graph, options=options, checkpoint=path, callback=lambda _: True)
     assert resumed.history[-1].rows > 0
     assert resumed.lower_bound >= bounds[2] - 1e-9 > bounds[0]
+
+
+@pytest.mark.parametrize(("graph", "most"), [(HARD, 8), (TWO_HARD, 16)], ids=["one", "two"])
+def test_branch_and_bound_goes_on_where_it_was(tmp_path, monkeypatch, graph, most):
+    """With the same few steps in every run it ends, and does not take many more."""
+    monkeypatch.setattr(checkpoint, "INTERVAL", np.inf)  # at the end only
+    path, options = tmp_path / "run.npz", Options(presolve=False, heuristics=False)
+    whole = solve(graph, options=options)
+    sizes = [0]
+    for _ in range(100):
+        steps = count(1)
+        stop = lambda progress: progress.round.phase == "ilp" and next(steps) == most  # noqa: B023, E731
+        result = solve(graph, options=options, checkpoint=path, callback=stop)
+        assert verify(graph, result.certificate).claims == ()
+        if result.status != "stopped":
+            break
+        sizes.append(_size_of_trees(path))
+        assert sizes[-1] >= sizes[-2]
+    assert (whole.status, result.status) == ("optimal", "optimal")
+    assert len(sizes) > 2
+    assert result.objective == pytest.approx(whole.objective, abs=whole.tolerance)
+    assert len(result.history) < 3 * len(whole.history)
+    assert _size_of_trees(path) == 0  # not needed any more
+
+
+def test_a_tree_that_was_killed_is_proven(tmp_path):
+    """What is written on the way has no proof of its bound, but the multipliers of all leaves."""
+    path, options = tmp_path / "run.npz", Options(presolve=False, heuristics=False)
+
+    def kill(progress):
+        if _size_of_trees(path) >= 11:
+            shutil.copy(path, tmp_path / "killed.npz")
+            return True
+        return False
+
+    solve(HARD, options=options, checkpoint=path, callback=kill)
+    path = tmp_path / "killed.npz"
+    assert json.loads(str(np.load(path)["proof"])) is None
+    stored = _stored(path)["lower_bound"]
+    result = solve(HARD, options=options, checkpoint=path, callback=lambda _: True)
+    assert result.lower_bound >= stored
+    verdict = verify(HARD, result.certificate)
+    assert verdict.claims == ()
+    assert verdict.lower_bound >= stored - result.tolerance
+
+
+def test_trees_of_other_instances_are_kept_until_a_larger_one_is_there(tmp_path):
+    """Pieces come one after another; and they may be others in the next run."""
+    first, second = (random_graph(np.random.default_rng(seed), 5, 1.0) for seed in (0, 1))
+
+    def run(graph, forks):
+        saved = Checkpoint(tmp_path / "run.npz", first, Options(), 0)
+        known = 0
+        if graph is not None:
+            tree = saved.tree(graph)
+            known = len(tree.nodes)
+            tree.rows = Rows.from_cycles([np.arange(3)])
+            for _ in range(forks):
+                tree.divide(len(tree.nodes) - 1, 0, Leaf.trivial(), Leaf.trivial())
+        saved.write(Bounds(first), [], None, None)
+        return known
+
+    assert run(first, 3) == 1
+    run(None, 0)
+    assert run(second, 2) == 1
+    assert run(second, 1) == 5
+    assert run(first, 0) == 1  # 7 nodes were not more
+    assert run(second, 0) == 7
 
 
 def test_a_finished_run_returns_at_once(tmp_path, monkeypatch):
@@ -228,6 +308,13 @@ def test_killed_and_resumed(tmp_path):
     assert graph.negative_sum < stored["lower_bound"] <= result.lower_bound
     assert result.objective <= graph.objective(stored["labels"])
     assert result.objective == graph.objective(result.labels)
+
+
+def _size_of_trees(path):
+    if not path.exists():
+        return 0
+    with np.load(io.BytesIO(path.read_bytes())) as archive:
+        return sum(len(archive[name]) for name in archive.files if name.endswith("/forks"))
 
 
 def _stored(path):
