@@ -20,6 +20,7 @@ from .cover import Cover, vertex_cover
 from .devices import Devices, Host
 from .graph import Graph
 from .heuristics import lp_guided
+from .integer_master import IntegerMaster
 from .master import Master, MasterFailed
 from .options import Options
 from .result import Phase, Round, Status
@@ -83,13 +84,12 @@ class Benders:
         rows: Rows,
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
-        self._clock, self._observe = clock, observe
+        self._gap, self._clock, self._observe = gap, clock, observe
         with clock.measure("cover"):
             limit = min(options.cover_time_limit, clock.remaining)
             self._cover: Cover = vertex_cover(graph, options.cover, limit)
         with clock.measure("master"):
-            allowance = max(options.absolute_gap, bounds.tolerance / 2)
-            self._master = Master(graph.weights, gap=gap, absolute_gap=allowance)
+            self._master = Master(graph.weights)
             self._master.add(rows)
         self.lp: tuple[Rows, FloatArray] = rows, np.zeros(len(rows))
         self._phase: Phase = "lp"
@@ -133,7 +133,10 @@ class Benders:
     def integrate(self) -> Status | None:
         """Let HiGHS solve the ILP, starting from the rows of the LP; what it finds is no proof."""
         self._phase = "ilp"
-        self._master.enforce_integrality()
+        allowance = max(self._options.absolute_gap, self._bounds.tolerance / 2)
+        self._master = IntegerMaster(
+            self._graph.weights, self._master.rows, gap=self._gap, absolute_gap=allowance
+        )
         try:
             if status := self._loop():
                 return status
@@ -196,7 +199,7 @@ class Benders:
         """Odd wheels, once all cycle inequalities hold and as long as that pays."""
         lower, upper = self._bounds.lower, self._bounds.upper
         pays = lower - self._tightened >= PROGRESS * (upper - lower)
-        if self._master.integral or not self._options.odd_wheels or not pays:
+        if self._phase == "ilp" or not self._options.odd_wheels or not pays:
             return Separation(Rows.empty(), 0, 0)
         self._tightened = lower
         with self._clock.measure("subproblems"):
@@ -206,11 +209,13 @@ class Benders:
     def _solve_master(self) -> FloatArray:
         bounds, master = self._bounds, self._master
         with self._clock.measure("master"):
+            if isinstance(master, IntegerMaster):
+                master.start_from_clustering(bounds.cut)
             try:
-                x = master.solve(self._clock, bounds.cut)
+                x = master.solve(self._clock)
             finally:
                 self._learn()
-            if not master.integral:
+            if self._phase == "lp":
                 self.lp = master.rows, master.multipliers
             return x
 
@@ -220,7 +225,7 @@ class Benders:
         if master.proven_bound <= bounds.lower:
             return
         proof: Proof
-        if master.integral:
+        if self._phase == "ilp":
             known = bounds.proof
             proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
         else:

@@ -76,7 +76,7 @@ def _solve(block: Graph, reach: int | None, clock: Clock) -> Master:
     engine = PackingEngine(block, vertex_cover(block, "greedy"), reach)
     while True:
         with clock.measure("master"):
-            x = master.solve(clock, np.empty(0))
+            x = master.solve(clock)
         separation = engine.separate(x, clock)
         if separation.violated_roots == 0:
             return master

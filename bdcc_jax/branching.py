@@ -64,7 +64,7 @@ class Tree:
     graph : Graph
         The instance.
     master : Master
-        Its LP, not integral; with the rows of the proof if that is begun.
+        Its LP; with the rows of the proof if that is begun.
     bounds : Bounds
         What is known about it; says when a leaf need not be divided.
     clock : Clock
@@ -162,7 +162,7 @@ class Tree:
         tightened = -inf
         while True:
             with clock.measure("master"):
-                x = master.solve(clock, bounds.cut)
+                x = master.solve(clock)
             if master.proven_bound > node.bound:
                 used = np.flatnonzero(master.multipliers > 0)
                 node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])

@@ -1,4 +1,4 @@
-"""The master problem CC_3 in HiGHS: one model that lives through the whole solve."""
+"""The LP of the master problem CC_3 in HiGHS: one model that lives through the whole solve."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .clock import Clock, TimeLimitReached
-from .highs import OPTIMAL, most_nodes, run, run_in_thread
+from .highs import OPTIMAL, run, run_in_thread
 from .lagrangian import Lagrangian
 from .rows import Rows
 
@@ -26,22 +26,6 @@ _AS_STATUS = {
 AT_LOWER, AT_UPPER, BASIC = int(_BASIS.kLower), int(_BASIS.kUpper), int(_BASIS.kBasic)
 PRIMAL_SIMPLEX, DEVEX = 4, 1
 
-REMEDIES: dict[str, tuple[dict[str, Any], ...]] = {
-    "lp": (
-        {},
-        {"simplex_strategy": PRIMAL_SIMPLEX, "presolve": "on"},
-        {"solver": "ipm", "presolve": "on"},
-    ),
-    "ilp": ({}, {"presolve": "off"}, {"presolve": "on"}),
-}
-"""What is tried where HiGHS ends with anything but an optimum, one after another."""
-
-MAGNIFIED, MOST_COST = 2.0**10, 2.0**24
-"""The mean cost of an edge in the ILP, and the largest one: in units of HiGHS."""
-
-OFF = 1e-7
-"""How far HiGHS lets a variable of the ILP be from 0 and 1: so far its bound is off for each."""
-
 STARTING = 50
 """What the simplex method takes before its first iteration, in iterations."""
 
@@ -51,10 +35,6 @@ IPM_WORK = 20
 SMALL, QUICK = 20_000, 0.05
 """LPs with fewer rows and columns run without a thread, which takes longer to start than most of
 them take, until one has taken more than so many seconds."""
-
-
-PRESOLVED = 3000
-"""ILPs with fewer rows and columns are solved sooner without HiGHS' presolve."""
 
 MANY_NEW_ROWS = 0.1
 """Share of the rows; with fewer, the simplex method starts too close to the end to be beaten."""
@@ -81,23 +61,25 @@ class Master:
     ----------
     weights : ndarray, shape (m,)
         The objective.
-    gap : float
-        Relative gap at which the ILP may stop.
-    absolute_gap : float
-        The same, absolute.
     """
 
-    def __init__(self, weights: FloatArray, *, gap: float = 0.0, absolute_gap: float = 0.0) -> None:
-        self._weights, self._absolute_gap = weights, absolute_gap
+    REMEDIES: tuple[dict[str, Any], ...] = (
+        {},
+        {"simplex_strategy": PRIMAL_SIMPLEX, "presolve": "on"},
+        {"solver": "ipm", "presolve": "on"},
+    )
+    """What is tried where HiGHS ends with anything but an optimum, one after another."""
+
+    def __init__(self, weights: FloatArray) -> None:
+        self._weights = weights
         # HiGHS' tolerances are absolute: bring the mean |w| to about 1. A power of two is exact.
-        self._scale = _power_of_two(np.abs(weights).mean())
+        self._scale = power_of_two(np.abs(weights).mean())
         self._rows = Rows.empty()
         self._age = np.zeros(0, dtype=np.int64)  # for how many LPs a row has been slack
         self._kept_at = -np.inf  # the bound when rows were last dropped
         self._new_rows = 0
         self._prefers_interior = False
         self._quick = True
-        self._integral = False
         self._highs = highs = highspy.Highs()
         highs.silent()
         m = len(weights)
@@ -109,7 +91,6 @@ class Master:
             "threads": 1,
             "presolve": "off",  # the next round starts from this round's basis instead
             "solver": "simplex",
-            "mip_rel_gap": min(gap, 1e300),
         }.items():
             highs.setOptionValue(option, value)
 
@@ -126,11 +107,6 @@ class Master:
     @property
     def _size(self) -> int:
         return self.n_rows + len(self._columns)
-
-    @property
-    def integral(self) -> bool:
-        """Whether integrality is enforced."""
-        return self._integral
 
     def add(self, rows: Rows) -> None:
         """Add rows that are valid for every clustering."""
@@ -195,44 +171,16 @@ class Master:
         self._highs.setOptionValue("dual_feasibility_tolerance", 1e-10)
         self._highs.setOptionValue("simplex_dual_edge_weight_strategy", DEVEX)
 
-    def enforce_integrality(self) -> None:
-        """From here on ``solve`` returns integral solutions."""
-        self._integral = True
-        kinds = np.full(len(self._columns), highspy.HighsVarType.kInteger)
-        self._highs.changeColsIntegrality(len(kinds), self._columns, kinds)
-        self._highs.setOptionValue("solver", "choose")
-        # The incumbent is good already, and cycle inequalities have no symmetry worth finding.
-        self._highs.setOptionValue("mip_heuristic_effort", 0.0)
-        self._highs.setOptionValue("mip_heuristic_run_feasibility_jump", False)
-        self._highs.setOptionValue("mip_detect_symmetry", False)
-        if self.n_rows + len(kinds) >= PRESOLVED:
-            self._highs.setOptionValue("presolve", "choose")
-        self._magnify()
+    def solve(self, clock: Clock) -> FloatArray:
+        """A minimiser.
 
-    def _magnify(self) -> None:
-        """Larger costs, so that what HiGHS may be off by, in its own units, is worth less.
-
-        A finer tolerance is no substitute: with 1e-10 HiGHS missed more optima next to near ties,
-        and by more. It still misses some (benchmarks/RESULTS.md): no proof may rest on it.
-        """
-        most = np.abs(self._weights).max() / MOST_COST
-        self._scale = max(self._scale / MAGNIFIED, _power_of_two(most))
-        self._highs.changeColsCost(len(self._columns), self._columns, self._weights / self._scale)
-        self._highs.setOptionValue("mip_feasibility_tolerance", OFF)
-        self._highs.setOptionValue("mip_abs_gap", min(self._absolute_gap / self._scale, 1e300))
-
-    def solve(self, clock: Clock, incumbent: FloatArray) -> FloatArray:
-        """A minimiser of the LP, or of the ILP once integrality is enforced.
-
-        ``incumbent`` is the cut of the best clustering, from which the ILP starts. What was proven
-        is in ``proven_bound``, also when the clock runs out first (TimeLimitReached).
+        What was proven is in ``proven_bound``, also when the clock runs out first
+        (TimeLimitReached).
         """
         self.proven_bound = -np.inf
-        if self._integral:
-            self._highs.setSolution(len(incumbent), self._columns, incumbent)
         status = self._run(clock)
         x = self._solution(status)
-        for settings in REMEDIES["ilp" if self._integral else "lp"]:
+        for settings in self.REMEDIES:
             if x is not None or self._stopped(status, clock):
                 break
             name = self._highs.modelStatusToString(status)
@@ -245,14 +193,11 @@ class Master:
         if x is None:
             raise MasterFailed(self._highs.modelStatusToString(status))
         self.proven_bound = self._lower_bound()
-        # Integral up to HiGHS' tolerance: exactly integral, so that detection is exact too.
-        return np.round(x) if self._integral else x
+        return x
 
     def _stopped(self, status: Any, clock: Clock) -> bool:
         """Whether it was our limits that ended the run."""
-        if status == _STATUS.kTimeLimit:
-            return clock.remaining < np.inf
-        return status == _STATUS.kSolutionLimit and clock.work_remaining < np.inf
+        return bool(status == _STATUS.kTimeLimit and clock.remaining < np.inf)
 
     def _solution(self, status: Any) -> FloatArray | None:
         """What HiGHS has found, if it says so and has it to show."""
@@ -283,10 +228,8 @@ class Master:
     """Of the rows, at least 0: with these the last LP proved its bound."""
 
     def _run(self, clock: Clock) -> Any:
-        """Solve the ILP; or the LP, by the simplex method unless that takes too long."""
+        """By the simplex method, unless that takes too long."""
         highs = self._highs
-        if self._integral:
-            return self._run_once(clock)
         many_new = self._new_rows > MANY_NEW_ROWS * self.n_rows
         self._new_rows = 0
         if not (self._prefers_interior and many_new):
@@ -305,11 +248,8 @@ class Master:
         return status
 
     def _run_once(self, clock: Clock) -> Any:
-        """Run HiGHS in a thread, so that Ctrl-C gets through; a small LP is done before that."""
+        """Run HiGHS until the deadline, and count the work."""
         clock.check()  # nothing has run yet: what HiGHS reports is of the last problem
-        if self._integral and clock.work_remaining < np.inf:
-            nodes = most_nodes(clock.work_remaining, self._size)
-            self._highs.setOptionValue("mip_max_nodes", nodes)
         status = self._run_within(clock)
         info = self._highs.getInfo()
         clock.work += (STARTING + max(0, info.simplex_iteration_count)) * self._size
@@ -318,26 +258,26 @@ class Master:
         return status
 
     def _run_within(self, clock: Clock) -> Any:
-        """Until the deadline."""
         highs = self._highs
-        # HiGHS counts the time of an LP from its first run on, that of an ILP anew.
-        spent = 0.0 if self._integral else highs.getRunTime()
-        highs.setOptionValue("time_limit", clock.remaining + spent)
-        if not self._integral and self._quick and self._size < SMALL:
+        # HiGHS counts the time of an LP from its first run on.
+        highs.setOptionValue("time_limit", clock.remaining + highs.getRunTime())
+        if self._quick and self._size < SMALL:
             start = perf_counter()
             status = run(highs)
             self._quick = perf_counter() - start < QUICK
             return status
+        return self._run_in_thread(clock)
+
+    def _run_in_thread(self, clock: Clock) -> Any:
+        """So that Ctrl-C gets through; a small LP is done before that."""
         try:
-            return run_in_thread(highs, clock)
+            return run_in_thread(self._highs, clock)
         except KeyboardInterrupt:
             self.proven_bound = self._lower_bound()
             raise
 
     def _lower_bound(self) -> float:
-        if self._integral:
-            bound = float(self._highs.getInfo().mip_dual_bound) * self._scale
-            return bound - OFF * np.abs(self._weights).sum() if np.isfinite(bound) else -np.inf
+        """What the multipliers prove of all solutions within the limits."""
         solution = self._highs.getSolution()
         if not solution.dual_valid:
             self.multipliers = np.zeros(self.n_rows)  # which prove something, if little
@@ -349,6 +289,6 @@ class Master:
         return lagrangian.bound_within(self._lower, self._upper)
 
 
-def _power_of_two(value: float) -> float:
+def power_of_two(value: float) -> float:
     """Not above: dividing by it is exact."""
     return float(2.0 ** np.floor(np.log2(value)))

@@ -153,7 +153,7 @@ def converge(graph: Graph, engine: Engine, limit: float) -> Run:
     violated, fallbacks = [], 0
     while True:
         with clock.measure("master"):
-            x = master.solve(clock, np.zeros(graph.m))
+            x = master.solve(clock)
         separation = engine.separate(x, clock)
         master.add(separation.rows)
         fallbacks += separation.fallbacks

@@ -35,7 +35,7 @@ def subproblems(graph: Graph, ball_size: int) -> list[Subproblem]:
     engine = FlowEngine(finder, ReferenceSolver(graph), "split")
     rounds: list[tuple[list[Ball], FloatArray]] = []
     while True:
-        x = master.solve(clock, np.zeros(graph.m))
+        x = master.solve(clock)
         balls = finder.find(x, clock)
         if not balls:
             break

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import bdcc_jax
 from bdcc_jax import Graph, Options, compilation_cache
 from bdcc_jax.clock import Clock
@@ -81,7 +79,7 @@ def first_rounds(graph: Graph, rounds: int = 3) -> list[FlowProblems]:
     finder, engine = DijkstraFinder(graph, cover, 64), PackingEngine(graph, cover, 64)
     found = []
     for _ in range(rounds):
-        x = master.solve(clock, np.zeros(graph.m))
+        x = master.solve(clock)
         balls = finder.find(x, clock)
         if not balls:
             break

@@ -153,7 +153,7 @@ def test_same_bound_and_optimum_as_packing_on_real_instances(name, monkeypatch):
     for engine in (engine_of(graph), PackingEngine(graph, vertex_cover(graph, "greedy"))):
         master, clock = Master(graph.weights), Clock(None)
         for _ in range(20):
-            separation = engine.separate(master.solve(clock, np.zeros(graph.m)), clock)
+            separation = engine.separate(master.solve(clock), clock)
             master.add(separation.rows)
             if separation.violated_roots == 0:
                 break

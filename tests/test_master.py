@@ -9,6 +9,7 @@ from oracles import brute_force, random_graph
 
 from bdcc_jax import Options, solve, verify
 from bdcc_jax.clock import Clock, TimeLimitReached
+from bdcc_jax.integer_master import IntegerMaster
 from bdcc_jax.lagrangian import Lagrangian
 from bdcc_jax.master import AT_LOWER, BASIC, Master, MasterFailed
 from bdcc_jax.rows import Rows
@@ -21,17 +22,17 @@ def unlimited():
     return Clock(None)
 
 
-def test_rows_are_added_in_place_and_integrality_comes_later():
+def test_rows_are_added_in_place():
     master = Master(WEIGHTS)
-    first = master.solve(unlimited(), np.zeros(3))
+    first = master.solve(unlimited())
     assert first.tolist() == [1, 0, 0]
     assert master.proven_bound == pytest.approx(-1)
     master.add(CYCLE)
-    master.solve(unlimited(), np.zeros(3))
+    master.solve(unlimited())
     assert master.proven_bound == pytest.approx(0)
-    master.enforce_integrality()
-    assert master.solve(unlimited(), np.zeros(3)).tolist() == [0, 0, 0]
-    assert master.n_rows == 1
+    ilp = IntegerMaster(WEIGHTS, master.rows)
+    assert ilp.solve(unlimited()).tolist() == [0, 0, 0]
+    assert ilp.n_rows == 1
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -68,29 +69,24 @@ def test_bound_is_valid_for_clusterings():
 def test_no_time_left():
     master = Master(WEIGHTS)
     with pytest.raises(TimeLimitReached):
-        master.solve(Clock(0.0), np.zeros(3))
+        master.solve(Clock(0.0))
 
 
 def test_a_problem_that_did_not_run_proves_nothing():
-    """HiGHS then still reports the last LP, and 0 as the bound of an ILP."""
-    master = Master(WEIGHTS)
-    master.add(CYCLE)
-    master.solve(unlimited(), np.zeros(3))
-    master.enforce_integrality()
+    """HiGHS then reports 0 as the bound."""
+    master = IntegerMaster(WEIGHTS, CYCLE)
     with pytest.raises(TimeLimitReached):
-        master.solve(Clock(0.0), np.zeros(3))
+        master.solve(Clock(0.0))
     assert master.proven_bound == -np.inf
 
 
 def test_a_failed_ilp_proves_nothing(monkeypatch):
-    master = Master(WEIGHTS)
-    master.add(CYCLE)
-    master.enforce_integrality()
+    master = IntegerMaster(WEIGHTS, CYCLE)
     run = master._run_once
     status = highspy.HighsModelStatus.kSolveError
     monkeypatch.setattr(master, "_run_once", lambda clock: run(clock) and status)
     with pytest.raises(MasterFailed):
-        master.solve(unlimited(), np.zeros(3))
+        master.solve(unlimited())
     assert master.proven_bound == -np.inf
 
 
@@ -99,11 +95,11 @@ def test_a_failing_master_leaves_valid_bounds(monkeypatch):
     solve_master = Master.solve
     calls = []
 
-    def fail_late(self, clock, incumbent):
+    def fail_late(self, clock):
         calls.append(1)
         if len(calls) > 2:
             raise MasterFailed("injected")
-        return solve_master(self, clock, incumbent)
+        return solve_master(self, clock)
 
     monkeypatch.setattr(Master, "solve", fail_late)
     result = solve(graph, options=Options.paper(rounding=()))
@@ -115,15 +111,13 @@ def test_a_failing_master_leaves_valid_bounds(monkeypatch):
 @pytest.mark.parametrize("lie", [0.01, 1e6], ids=["a bit", "beyond what a clustering costs"])
 def test_a_bound_of_highs_that_is_too_high_proves_nothing(monkeypatch, lie):
     """As its presolve was seen to produce from badly scaled rows."""
-    honest, told = Master._lower_bound, []
+    honest, told = IntegerMaster._lower_bound, []
 
     def too_high(self):
-        if not self.integral:
-            return honest(self)
         told.append(honest(self) + lie)
         return told[-1]
 
-    monkeypatch.setattr(Master, "_lower_bound", too_high)
+    monkeypatch.setattr(IntegerMaster, "_lower_bound", too_high)
     for k in (5, 9):
         graph = wheel(k, np.pi, -np.pi)
         for options in (
@@ -141,12 +135,12 @@ def test_a_bound_of_highs_that_is_too_high_proves_nothing(monkeypatch, lie):
 def test_an_lp_without_a_basis_starts_from_scratch():
     master = Master(WEIGHTS)
     master.add(CYCLE)
-    master.solve(unlimited(), np.zeros(3))
+    master.solve(unlimited())
     master._highs.clearSolver()
     columns, rows = master.basis
     assert columns.tolist() == [AT_LOWER] * 3
     assert rows.tolist() == [BASIC]
     master.add(CYCLE)
     master.start_from(columns, rows)  # of before the last row
-    assert master._rows.violation(master.solve(unlimited(), np.zeros(3))).max() <= 1e-9
+    assert master._rows.violation(master.solve(unlimited())).max() <= 1e-9
     assert master.proven_bound == pytest.approx(0.0, abs=1e-9)

@@ -10,6 +10,7 @@ from bdcc_jax import Options, solve
 from bdcc_jax import master as master_module
 from bdcc_jax.clock import Clock
 from bdcc_jax.cover import vertex_cover
+from bdcc_jax.integer_master import IntegerMaster
 from bdcc_jax.lagrangian import Lagrangian
 from bdcc_jax.master import Master
 from bdcc_jax.rows import Rows
@@ -45,7 +46,7 @@ def cycle_lp(graph, *, drop, check=False):
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
     master, dropped, last = Master(graph.weights), 0, -np.inf
     while True:
-        x = master.solve(FOREVER, np.zeros(graph.m))
+        x = master.solve(FOREVER)
         assert len(master.multipliers) == master.n_rows
         relaxed = Lagrangian.of(graph.weights, master.rows, master.multipliers)
         assert master.proven_bound == relaxed.bound
@@ -104,7 +105,7 @@ def test_only_rows_that_were_slack_for_long_are_dropped_and_only_if_the_bound_ha
     tight, slack = np.array([0, 1, 2]), np.array([3, 4, 5])
     master = Master(weights)
     master.add(Rows.from_cycles([tight, slack]))
-    x = master.solve(FOREVER, np.zeros(6))
+    x = master.solve(FOREVER)
     loose = np.array([1.0, 0.5, 0.5, 0.0, 1.0, 1.0])  # the second row is slack, the first is not
     assert master.rows.violation(loose).tolist() == [0.0, -2.0]
     master.drop_slack_rows(loose)
@@ -119,7 +120,7 @@ def test_only_rows_that_were_slack_for_long_are_dropped_and_only_if_the_bound_ha
     for _ in range(5):  # the bound is where it was: rows stay, or the loop might not end
         master.drop_slack_rows(loose)
     assert master.n_rows == 2
-    master.solve(FOREVER, np.zeros(6))
+    master.solve(FOREVER)
     assert len(master.multipliers) == 2
 
 
@@ -132,12 +133,12 @@ def test_interior_point_and_simplex_agree(seed, small, monkeypatch):
     rows = cycle_lp(graph, drop=False)[0].rows
     simplex = Master(graph.weights)
     simplex.add(rows)
-    simplex.solve(FOREVER, np.zeros(graph.m))
+    simplex.solve(FOREVER)
     interior = Master(graph.weights)
     interior._prefers_interior = True
     interior.add(rows)
     solvers = record_solvers(interior, monkeypatch)
-    x = interior.solve(FOREVER, np.zeros(graph.m))
+    x = interior.solve(FOREVER)
     assert solvers == ["ipm"]
     assert interior.proven_bound == pytest.approx(simplex.proven_bound, rel=1e-6)
     assert graph.weights @ x == pytest.approx(simplex.proven_bound, rel=1e-6)
@@ -173,13 +174,13 @@ def test_a_simplex_method_that_stalls_hands_over_to_interior_point(monkeypatch):
     for master in (patient, impatient):
         master.add(rows)
     used = record_solvers(impatient, monkeypatch)
-    patient.solve(FOREVER, np.zeros(graph.m))
-    impatient.solve(FOREVER, np.zeros(graph.m))
+    patient.solve(FOREVER)
+    impatient.solve(FOREVER)
     assert used == ["simplex", "ipm"]
     assert impatient.proven_bound == pytest.approx(patient.proven_bound, rel=1e-6)
     used.clear()
     impatient.add(rows)  # from here on at once, where there are many new rows
-    impatient.solve(FOREVER, np.zeros(graph.m))
+    impatient.solve(FOREVER)
     assert used == ["ipm"]
     assert impatient._highs.getOptionValue("solver")[1] == "simplex"
     assert impatient._highs.getOptionValue("presolve")[1] == "off"
@@ -205,12 +206,11 @@ def test_a_solve_with_interior_point_only_is_exact(kind, monkeypatch):
 def test_an_iteration_limit_of_the_lp_does_not_stop_the_ilp():
     """A large wheel, so that the ILP has something to do."""
     graph = wheel(31, 1.01)
-    master = Impatient(graph.weights)
+    master = IntegerMaster(graph.weights, Rows.empty())
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
-    master.enforce_integrality()
     master._highs.setOptionValue("simplex_iteration_limit", 1)
     while True:
-        x = master.solve(FOREVER, np.zeros(graph.m))
+        x = master.solve(FOREVER)
         separation = engine.separate(x, FOREVER)
         if separation.violated_roots == 0:
             break
@@ -221,14 +221,12 @@ def test_an_iteration_limit_of_the_lp_does_not_stop_the_ilp():
 @pytest.mark.parametrize("integral", [False, True], ids=["lp", "ilp"])
 def test_the_time_limit_counts_from_each_run(integral, monkeypatch):
     """HiGHS adds up the time of all LPs, so what was spent is added to what remains."""
-    master = Master(np.array([-1.0, 2.0, 3.0]))
-    master.add(Rows.from_cycles([np.array([0, 1, 2])]))
-    if integral:
-        master.enforce_integrality()
+    weights, rows = np.array([-1.0, 2.0, 3.0]), Rows.from_cycles([np.array([0, 1, 2])])
+    master = IntegerMaster(weights, rows) if integral else Master(weights)
     monkeypatch.setattr(master._highs, "getRunTime", lambda: 1000.0, raising=False)
     clock = Clock(None)
     monkeypatch.setattr(Clock, "remaining", 7.0)
-    master.solve(clock, np.zeros(3))
+    master.solve(clock)
     limit = master._highs.getOptionValue("time_limit")[1]
     assert limit == (7.0 if integral else 1007.0)
 
@@ -242,6 +240,6 @@ def test_highs_adds_up_the_time_of_lps():
     spent = []
     for _ in range(3):
         highs._highs.clearSolver()
-        highs.solve(FOREVER, np.zeros(graph.m))
+        highs.solve(FOREVER)
         spent.append(highs._highs.getRunTime())
     assert spent[0] < spent[1] < spent[2]

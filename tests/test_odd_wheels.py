@@ -45,7 +45,7 @@ def cycle_lp(graph):
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
     master = Master(graph.weights)
     while True:
-        x = master.solve(Clock(None), np.zeros(graph.m))
+        x = master.solve(Clock(None))
         separation = engine.separate(x, Clock(None))
         if separation.violated_roots == 0:
             return x

@@ -28,7 +28,7 @@ def solved_lp(graph, wheels):
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
     master = Master(graph.weights)
     while True:
-        x = master.solve(Clock(None), np.zeros(graph.m))
+        x = master.solve(Clock(None))
         rows = engine.separate(x, Clock(None)).rows
         if len(rows) == 0 and wheels:
             rows = violated_wheels(graph, x)
