@@ -126,12 +126,13 @@ class Tree:
         """A leaf, and what its multipliers prove."""
         node = Node(number, decisions, -inf, why)
         kept, cut = self._decided(decisions)
-        if isinstance(why, Leaf) and not self._contradicts(node, kept, cut):
+        if not self._contradicts(node, kept, cut) and isinstance(why, Leaf):
             rows = self._master.rows
             multipliers = np.zeros(len(rows))
             multipliers[why.rows] = why.multipliers
             lagrangian = Lagrangian.of(self._graph.weights, rows, multipliers)
             node.bound = lagrangian.bound_within(*_box(kept, cut))
+        self.proof.nodes[number] = node.why
         return node
 
     def _decided(self, decisions: dict[int, bool]) -> tuple[BoolArray, BoolArray]:

@@ -23,11 +23,13 @@ from bdcc_jax.verify import _Prover
 WHOLE = Options(presolve=False, integer="whole", heuristics=False)
 
 
-def tree_of(graph: Graph, clock: Clock | None = None) -> tuple[Tree, Bounds]:
+def tree_of(graph: Graph, proof: Branching | None = None) -> tuple[Tree, Bounds]:
+    proof = proof or Branching(graph)
     bounds = Bounds(graph)
     master = Master(graph.weights)
+    master.add(proof.rows)
     look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
-    return Tree(graph, master, bounds, clock or Clock(None), Branching(graph), look), bounds
+    return Tree(graph, master, bounds, Clock(None), proof, look), bounds
 
 
 def leaves(tree: Tree) -> list[Node]:
@@ -101,6 +103,39 @@ def test_certificates_of_trees_have_all_kinds_of_leaves():
     assert verdict.upper_bound - verdict.lower_bound <= result.tolerance
     again = pickle.loads(pickle.dumps(result))
     assert again.certificate == result.certificate
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_tree_that_goes_on_knows_what_it_knew(written):
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)
+    tree, _ = tree_of(graph)
+    for _ in range(5):
+        tree.grow()
+    proof = tree.proof
+    again, _ = tree_of(graph, Branching.from_arrays(graph, proof.to_arrays()) if written else proof)
+    assert proven(graph, again) == proven(graph, tree)
+    before, after = ({leaf.number: leaf for leaf in leaves(t)} for t in (tree, again))
+    assert before.keys() == after.keys()
+    for number, leaf in before.items():
+        assert after[number].cut == leaf.cut
+        assert after[number].bound == pytest.approx(leaf.bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_tree_that_goes_on_knows_contradictions(written):
+    """They are not written, but found again."""
+    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
+    proof, nothing = Branching(graph), Leaf.trivial()
+    contradiction = Contradiction([0, 1, 2], 6.0)
+    proof.divide(0, 0, nothing, nothing)
+    proof.divide(1, 2, nothing, nothing)
+    proof.divide(3, 1, nothing, contradiction)  # keeps 01 and 12, cuts 02
+    tree, _ = tree_of(graph, Branching.from_arrays(graph, proof.to_arrays()) if written else proof)
+    assert {leaf.number: leaf.bound for leaf in leaves(tree)} == pytest.approx(
+        {2: 0.0, 4: -1.0, 5: 0.0, 6: inf}
+    )
+    assert tree.proof.nodes[6] == contradiction
+    assert proven(graph, tree) == -1.0
 
 
 def test_a_tree_of_any_depth_can_be_written_and_checked():
