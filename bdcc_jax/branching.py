@@ -21,13 +21,13 @@ import numpy as np
 from .arrays import BoolArray, FloatArray, IntArray
 from .bounds import Bounds
 from .branching_proof import Branching, Contradiction, Leaf, Why
-from .certificate import a_path
 from .clock import Clock
 from .cover import vertex_cover
 from .graph import Graph
 from .lagrangian import Lagrangian
 from .master import Master
 from .rows import Rows
+from .rows_in_nodes import a_path
 from .subproblems.odd_wheels import violated_wheels
 from .subproblems.packing import PackingEngine
 from .subproblems.separation import Separation

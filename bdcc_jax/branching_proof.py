@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .arrays import FloatArray, IntArray
-from .certificate import Relaxation
+from .certificate import combination
 from .graph import Graph
 from .rows import Rows
+from .rows_in_nodes import in_nodes
 
 
 class Fork(NamedTuple):
@@ -87,6 +88,7 @@ class Branching:
 
     def to_dict(self) -> dict[str, Any]:
         """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
+        rows = in_nodes(self.graph, self.rows)
         written: list[Any] = []
         todo = [0]
         while todo:
@@ -95,8 +97,7 @@ class Branching:
                 written.append(self.graph.edges[node.edge].tolist())
                 todo += [node.cut, node.kept]
             elif isinstance(node, Leaf):
-                rows = self.rows.take(np.isin(np.arange(len(self.rows)), node.rows))
-                written.append(Relaxation(self.graph, rows, node.multipliers).to_dict())
+                written.append(combination([rows[i] for i in node.rows], node.multipliers))
             else:
                 cycle = ["cycle", node.multiplier, *node.cycle]
                 written.append({"rule": "lp", "rows": [cycle]})
