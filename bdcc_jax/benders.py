@@ -66,8 +66,8 @@ class Benders:
         Where batched work runs.
     observe : callable
         Called after every round.
-    rows : Rows
-        Rows to start from.
+    rows, multipliers : Rows, ndarray
+        Rows to start from, and what they were multiplied by in the last LP.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class Benders:
         device: Devices | Host,
         observe: Observer,
         rows: Rows,
+        multipliers: FloatArray,
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
         self._gap, self._clock, self._observe = gap, clock, observe
@@ -91,7 +92,7 @@ class Benders:
         with clock.measure("master"):
             self._master = Master(graph.weights)
             self._master.add(rows)
-        self.lp: tuple[Rows, FloatArray] = rows, np.zeros(len(rows))
+        self.lp = rows, multipliers
         self._phase: Phase = "lp"
         self._rounds = 0
         self._tightened = -inf  # the lower bound when the last odd wheels were added
@@ -151,7 +152,8 @@ class Benders:
         if proof.begun:
             self._begin_anew(proof.rows)
         look_around = partial(self._round, converged=True)
-        tree = Tree(self._graph, self._master, self._bounds, self._clock, proof, look_around)
+        tree = Tree(proof, self._master, self._bounds, self._clock, look_around)
+        self._bounds.raise_lower(tree.bound, proof)  # of a tree that goes on
         while True:
             spent = dict(self._clock.spent)
             separation = tree.grow()

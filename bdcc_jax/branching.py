@@ -61,32 +61,29 @@ class Tree:
 
     Parameters
     ----------
-    graph : Graph
-        The instance.
+    proof : Branching
+        The tree so far; kept up to date.
     master : Master
-        Its LP; with the rows of the proof if that is begun.
+        The LP of its instance; with the rows of the proof if that is begun.
     bounds : Bounds
         What is known about it; says when a leaf need not be divided.
     clock : Clock
         Holds the deadline; collects the timings.
-    proof : Branching
-        The tree so far; kept up to date.
     look_around : callable
         Called with every x that is to be divided: there may be better clusterings around it.
     """
 
     def __init__(
         self,
-        graph: Graph,
+        proof: Branching,
         master: Master,
         bounds: Bounds,
         clock: Clock,
-        proof: Branching,
         look_around: Callable[[FloatArray], None],
     ) -> None:
-        self._graph, self._master, self._bounds = graph, master, bounds
+        self.proof, self._graph = proof, proof.graph
+        self._master, self._bounds = master, bounds
         self._clock, self._look_around = clock, look_around
-        self.proof = proof
         proof.rows = master.rows
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)

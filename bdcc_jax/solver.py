@@ -99,13 +99,14 @@ class Solver(Delegation):
                 )
                 self.bounds.offer(labels)
             self._log("local search finds a clustering of cost %.10g", self.bounds.upper)
+        rows, multipliers = self._rows, np.zeros(len(self._rows))
         saved = self._checkpoint and self._checkpoint.lp(self._graph)
         if saved:
-            self._rows = saved.rows
+            rows, multipliers = saved.rows, saved.multipliers
             self.bounds.offer(saved.labels)
-            proof = Relaxation(self._graph, saved.rows, saved.multipliers)
             self.bounds.raise_lower(
-                Lagrangian.of(self._graph.weights, saved.rows, saved.multipliers).bound, proof
+                Lagrangian.of(self._graph.weights, rows, multipliers).bound,
+                Relaxation(self._graph, rows, multipliers),
             )
         benders = Benders(
             self._graph,
@@ -116,7 +117,8 @@ class Solver(Delegation):
             clock=self._clock,
             device=self._device,
             observe=self._observe,
-            rows=self._rows,
+            rows=rows,
+            multipliers=multipliers,
         )
         if self._checkpoint:
             self._checkpoint.watch(lambda: SavedLP(self._graph, self.bounds.labels, *benders.lp))

@@ -29,7 +29,7 @@ def tree_of(graph: Graph, proof: Branching | None = None) -> tuple[Tree, Bounds]
     master = Master(graph.weights)
     master.add(proof.rows)
     look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
-    return Tree(graph, master, bounds, Clock(None), proof, look), bounds
+    return Tree(proof, master, bounds, Clock(None), look), bounds
 
 
 def leaves(tree: Tree) -> list[Node]:
