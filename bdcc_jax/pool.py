@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from .devices import Devices
 from .options import PDLPOptions
 from .subproblems.flow_problems import FlowProblems
 from .subproblems.flows import Solution
+
+logger = logging.getLogger(__name__)
 
 PATIENCE = 0.05
 """Seconds that an LP waits for others while a device has nothing to do."""
@@ -111,7 +114,7 @@ class Pool:
                 request.solution = part
         except Exception:
             # Out of memory, or nobody is left: each finds out by itself.
-            pass
+            logger.info("a batch of %d solves failed: each goes on by itself", len(requests))
         finally:
             for request in requests:
                 request.pending = False

@@ -7,26 +7,20 @@ import json
 import pickle
 import sys
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
+from certificates import BARE, TWO_WHEELS, WHOLE, claimed, exact_optimum, exact_optimum_of, written
 from families import joined, planar, small_instances, wheel, wheels_in_a_mesh
 from oracles import instance, instances, random_graph
 
 import bdcc_jax
-from bdcc_jax import Graph, Options, Rejected, cli, solve, verify
-from bdcc_jax.branching import Tree
-from bdcc_jax.clock import Clock
-from bdcc_jax.enumeration import clusterings
+from bdcc_jax import Options, Rejected, solve, verify
 from bdcc_jax.verify import _Prover
 
-BARE = Options(presolve=False, heuristics=False, odd_wheels=False)
-TWO_WHEELS = joined([wheel(5), wheel(9)])  # the LP over cycles misses 1
-WHOLE = replace(BARE, integer="whole")
 LP = {"rule": "lp", "rows": []}
 CLAIM = {"rule": "highs", "proof": LP}
 ALL_OPTIONS = {
@@ -37,25 +31,6 @@ ALL_OPTIONS = {
     "reference": Options(presolve=False, engine="reference"),
     "paper": Options.paper(),
 }
-
-
-def optimum(n, weights):
-    """By enumeration, in exact arithmetic; ``weights`` are of pairs of nodes."""
-    labels = clusterings(n)
-    costs = np.zeros(len(labels), dtype=object)
-    for (u, v), w in weights.items():
-        costs += (labels[:, u] != labels[:, v]).astype(object) * w
-    return min(costs)
-
-
-def exact_optimum(graph):
-    pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
-    return optimum(graph.n, {pair: Fraction(w) for pair, w in pairs})
-
-
-def written(result):
-    """The certificate as it comes back from a file."""
-    return json.loads(json.dumps(result.certificate))
 
 
 def signed_again(certificate):
@@ -182,9 +157,9 @@ def test_nothing_false_is_ever_proven():
             proven = _Prover(64).bound(n, weights, proof)
         except (Rejected, ValueError, LookupError):
             continue
-        assert proven <= optimum(n, weights), proof
+        assert proven <= exact_optimum_of(n, weights), proof
         accepted[proof["rule"]] += 1
-        accepted["tight"] += proven == optimum(n, weights)
+        accepted["tight"] += proven == exact_optimum_of(n, weights)
     assert min(accepted[rule] for rule in ("lp", "presolve", "fixing", "branching", "tight")) > 100
 
 
@@ -268,23 +243,17 @@ def test_what_is_wrong_is_said(key, value, message):
         verify(graph, signed_again(certificate))
 
 
-@pytest.fixture
-def claimed(monkeypatch):
-    """What is left if the time is up when HiGHS' branch and bound has just ended."""
-    monkeypatch.setattr(Tree, "grow", lambda _: Clock(0.0).check())
-    return solve(TWO_WHEELS, options=WHOLE)
-
-
-def test_a_claim_of_highs_is_named_and_proves_nothing(claimed):
-    assert claimed.status == "time_limit"
-    verdict = verify(TWO_WHEELS, written(claimed))
-    assert verdict.lower_bound == -7 < claimed.lower_bound == claimed.objective == -6
+def test_a_claim_of_highs_is_named_and_proves_nothing(monkeypatch):
+    result = claimed(monkeypatch)
+    assert result.status == "time_limit"
+    verdict = verify(TWO_WHEELS, written(result))
+    assert verdict.lower_bound == -7 < result.lower_bound == result.objective == -6
     (claim,) = verdict.claims
     assert claim.startswith("16 nodes and 28 edges: at least -6.00000")  # less its tolerance
     assert claim.endswith("(proven: at least -7.0)")
     for forged in ({"status": "optimal"}, {"lower_bound": -5.0}):
         with pytest.raises(Rejected, match=r"not proven|labels contradict"):
-            verify(TWO_WHEELS, signed_again({**written(claimed), **forged}))
+            verify(TWO_WHEELS, signed_again({**written(result), **forged}))
 
 
 @pytest.mark.slow
@@ -315,36 +284,6 @@ def test_certificates_survive_pickling():
     assert again.certificate == result.certificate
 
 
-KINDS = {
-    "1e-12 to 1e12": lambda rng, s: s * 10.0 ** rng.uniform(-12, 12, len(s)),
-    "both ends": lambda rng, s: s * np.where(rng.random(len(s)) < 0.5, 1e12, 1e-12),
-    "ties": lambda rng, s: s * rng.integers(0, 3, len(s)),
-    "past 2^31": lambda rng, s: s * (2.0 ** rng.integers(31, 50, len(s)) + rng.integers(0, 3)),
-    "near duplicates": lambda rng, s: s * (1 + 1e-9 * rng.integers(-3, 4, len(s))),
-    "an ulp apart": lambda rng, s: s * (1 + 2.0**-52 * rng.integers(0, 4, len(s))),
-    "float32": lambda rng, s: (s * rng.random(len(s))).astype(np.float32),
-    "1e-300": lambda rng, s: s * rng.random(len(s)) * 1e-300,
-    "1e300": lambda rng, s: s * rng.random(len(s)) * 1e300,
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", [Options(), BARE], ids=["default", "bare"])
-def test_bounds_hold_whatever_the_weights(kind, options):
-    rng = np.random.default_rng(0)
-    for n in (5, 6, 7) * 3:
-        u, v = np.triu_indices(n, 1)
-        graph = Graph.from_edges(u, v, KINDS[kind](rng, rng.choice([-1.0, 1.0], len(u))), n)
-        truth = exact_optimum(graph)
-        result = solve(graph, options=options)
-        verdict = verify(graph, written(result))
-        assert result.status == "optimal"
-        assert verdict.claims == ()
-        assert Fraction(result.lower_bound) <= truth
-        assert verdict.lower_bound <= truth <= verdict.upper_bound
-        assert verdict.upper_bound - truth <= Fraction(result.tolerance)
-
-
 def test_the_checker_is_short_and_uses_nothing_of_the_solver():
     path = Path(bdcc_jax.__file__).parent / "verify.py"
     source = path.read_text(encoding="utf-8")
@@ -357,52 +296,3 @@ def test_the_checker_is_short_and_uses_nothing_of_the_solver():
         elif isinstance(node, ast.Import):
             imported |= {alias.name.partition(".")[0] for alias in node.names}
     assert imported - {"numpy"} <= set(sys.stdlib_module_names)
-
-
-@pytest.fixture
-def files(tmp_path):
-    bdcc_jax.write(wheel(5), tmp_path / "wheel.txt")
-    bdcc_jax.write(TWO_WHEELS, tmp_path / "other.txt")
-    solved = ["solve", str(tmp_path / "wheel.txt"), "--certificate", str(tmp_path / "c.json")]
-    assert cli.main([*solved, "--quiet"]) == 0
-    return tmp_path
-
-
-def test_command_line(files, capsys):
-    arguments = ["verify", str(files / "wheel.txt"), str(files / "c.json")]
-    assert cli.main(arguments) == 0
-    assert "accepted: everything is proven" in capsys.readouterr().out
-    assert cli.main([*arguments, "--strict", "--quiet"]) == 0
-    assert capsys.readouterr().out == ""
-    assert cli.main(["verify", str(files / "other.txt"), str(files / "c.json")]) == 1
-    assert "rejected: the certificate is of another instance" in capsys.readouterr().err
-
-
-def test_strict_on_the_command_line(claimed, files, capsys):
-    (files / "d.json").write_text(json.dumps(claimed.certificate))
-    arguments = ["verify", str(files / "other.txt"), str(files / "d.json")]
-    assert cli.main(arguments) == 0
-    out = capsys.readouterr().out
-    assert "rests on HiGHS' branch and bound, or on an\nearlier run" in out
-    assert "\n  16 nodes and 28 edges: at least -6" in out
-    assert cli.main([*arguments, "--strict"]) == 1
-    assert "not everything is proven" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "[" * 100_000, '{"a": NaN}', "{}"])
-def test_what_is_no_certificate(files, capsys, content):
-    (files / "bad.json").write_text(content)
-    try:
-        code = cli.main(["verify", str(files / "wheel.txt"), str(files / "bad.json")])
-    except SystemExit as error:
-        code = error.code
-    assert code in (1, 2)
-    assert "certificate" in capsys.readouterr().err
-
-
-def test_an_existing_certificate_is_kept(files, capsys):
-    before = (files / "c.json").read_bytes()
-    with pytest.raises(SystemExit):
-        cli.main(["solve", str(files / "wheel.txt"), "--certificate", str(files / "c.json")])
-    assert "exists" in capsys.readouterr().err
-    assert (files / "c.json").read_bytes() == before

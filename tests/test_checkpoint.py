@@ -19,9 +19,11 @@ from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph, Options, checkpoint, solve, verify, write
 from bdcc_jax.bounds import Bounds
+from bdcc_jax.branching import Tree
 from bdcc_jax.branching_proof import Leaf
 from bdcc_jax.checkpoint import Checkpoint, CheckpointError
 from bdcc_jax.cli import main
+from bdcc_jax.clock import Clock
 from bdcc_jax.master import Master
 from bdcc_jax.rows import Rows
 
@@ -109,7 +111,7 @@ def test_branch_and_bound_goes_on_where_it_was(tmp_path, monkeypatch, graph, mos
     assert _size_of_trees(path) == 0  # not needed any more
 
 
-def test_a_tree_that_was_killed_is_proven(tmp_path):
+def test_a_tree_that_was_killed_is_proven(tmp_path, monkeypatch):
     """What is written on the way has no proof of its bound, but the multipliers of all leaves."""
     path, options = tmp_path / "run.npz", Options(presolve=False, heuristics=False)
 
@@ -123,11 +125,36 @@ def test_a_tree_that_was_killed_is_proven(tmp_path):
     path = tmp_path / "killed.npz"
     assert json.loads(str(np.load(path)["proof"])) is None
     stored = _stored(path)["lower_bound"]
-    result = solve(HARD, options=options, checkpoint=path, callback=lambda _: True)
+    monkeypatch.setattr(Tree, "grow", lambda _: Clock(0.0).check())  # also if time is up at once
+    result = solve(HARD, options=options, checkpoint=path)
+    assert result.status == "time_limit"
     assert result.lower_bound >= stored
     verdict = verify(HARD, result.certificate)
     assert verdict.claims == ()
     assert verdict.lower_bound >= stored - result.tolerance
+    with np.load(tmp_path / "run.npz") as first, np.load(path) as second:
+        assert (first["multipliers"] == second["multipliers"]).all()  # of the LP before the tree
+        assert second["multipliers"].any()
+
+
+def test_large_files_are_written_less_often(tmp_path, monkeypatch):
+    """A write that takes a second is followed by twenty without any."""
+    now = [0.0]
+    written = []
+
+    def write_slowly(*_, **__):
+        written.append(now[0])
+        now[0] += 1.0
+
+    monkeypatch.setattr(checkpoint, "SHARE", 0.05)
+    monkeypatch.setattr(checkpoint, "write_bytes", write_slowly)
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    graph = GRAPHS["dense"]
+    saved = Checkpoint(tmp_path / "run.npz", graph, Options(), 0)
+    while now[0] < 70.0:
+        saved.write_if_due(Bounds(graph), [])
+        now[0] += 0.5
+    assert written == [0.0, 21.0, 42.0, 63.0]
 
 
 def test_trees_of_other_instances_are_kept_until_a_larger_one_is_there(tmp_path):

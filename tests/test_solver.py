@@ -173,6 +173,27 @@ def test_independent_pieces_are_solved_one_by_one(monkeypatch):
     assert calls["_solve_instead"] >= 4
 
 
+def test_pieces_start_from_what_is_known_of_them(monkeypatch):
+    wheels = [wheel(9, 1.1), wheel(11, 0.9)]
+    graph = joined(wheels)
+    best = solve(graph)
+    run, known = Solver.run, {}
+
+    def run_and_note(self):
+        known[self._graph.m] = self.bounds.upper
+        return run(self)
+
+    def no_search(graph, **_):
+        return best.labels if graph.m == best.graph.m else np.arange(graph.n)
+
+    monkeypatch.setattr(Solver, "run", run_and_note)
+    monkeypatch.setattr(solver_module, "local_search", no_search)
+    solve(graph, options=Options(presolve=False, odd_wheels=False, rounding=()))
+    assert [known[part.m] for part in wheels] == pytest.approx(
+        [solve(part).objective for part in wheels]
+    )
+
+
 @pytest.mark.parametrize("rings", [1, 6])
 def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(rings, monkeypatch):
     """The second best stands in for the optimum, which decisions must still leave possible."""
