@@ -52,7 +52,7 @@ class Bounds:
         self.labels, self.upper = labels, objective
         return True
 
-    def raise_lower(self, bound: float, proof: Proof | None = None) -> bool:
+    def raise_lower(self, bound: float, proof: Proof) -> bool:
         """Take a lower bound if it is better, and why it holds.
 
         Refuse one that a known clustering contradicts. A proof that closes the gap replaces a bound
@@ -62,9 +62,8 @@ class Bounds:
             # Every objective is a multiple of the unit: so is the smallest one.
             bound = self._unit * ceil((bound - self.tolerance) / self._unit)
         if bound > self.upper + self.tolerance:
-            logger.warning("HiGHS proves %g, but a clustering costs %g", bound, self.upper)
+            logger.warning("a bound of %g is refused: a clustering costs %g", bound, self.upper)
             return False
-        proof = proof or self.proof
         meets = self.upper - bound <= self.tolerance
         if bound > self._lower or (meets and proof.proven and not self.proof.proven):
             self._lower, self.proof = float(bound), proof

@@ -11,10 +11,11 @@ from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Status
 from bdcc_jax.bounds import TOLERANCE, Bounds
-from bdcc_jax.certificate import Claim
+from bdcc_jax.certificate import Claim, Enumeration
 from bdcc_jax.enumeration import best_of_all
 
 TRIANGLE = ([0, 1, 0], [1, 2, 2])
+PROOF = Enumeration()
 
 
 def triangle(*weights):
@@ -53,7 +54,7 @@ def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(gr
     bound = graph.negative_sum + share * (optimum - graph.negative_sum)
     bounds = Bounds(graph)
     bounds.offer(best_of_all(graph))
-    assert bounds.raise_lower(bound)
+    assert bounds.raise_lower(bound, PROOF)
     unit = gcd(*graph.weights.astype(int).tolist())
     assert bound - bounds.tolerance <= bounds.lower <= optimum
     assert bounds.lower % unit == 0
@@ -66,22 +67,22 @@ def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(gr
 def test_the_unit_is_the_greatest_common_divisor(bound, lower):
     graph = Graph(7, [(0, 1), (2, 3), (4, 5), (5, 6), (4, 6)], [-2.0, -4.0, 6.0, 6.0, -4.0])
     bounds = Bounds(graph)
-    bounds.raise_lower(bound)
+    bounds.raise_lower(bound, PROOF)
     assert bounds.lower == lower
 
 
 def test_a_bound_that_passes_a_multiple_by_a_rounding_error_is_that_multiple():
     bounds = Bounds(wheel(5))  # the optimum is -2
-    bounds.raise_lower(-3.0 + 0.9 * bounds.tolerance)
+    bounds.raise_lower(-3.0 + 0.9 * bounds.tolerance, PROOF)
     assert bounds.lower == -3.0
-    bounds.raise_lower(-3.0 + 2 * bounds.tolerance)
+    bounds.raise_lower(-3.0 + 2 * bounds.tolerance, PROOF)
     assert bounds.lower == -2.0
 
 
 def test_float_weights_have_no_unit():
     graph = triangle(1.5, 1.0, -1.0)
     bounds = Bounds(graph)
-    bounds.raise_lower(-0.7)
+    bounds.raise_lower(-0.7, PROOF)
     assert bounds.lower == -0.7
     assert bounds.upper - bounds.cutoff == bounds.tolerance / 4
 
@@ -92,7 +93,7 @@ def test_integer_weights_whose_unit_drowns_in_the_tolerance_have_no_unit(weight)
     bounds = Bounds(graph)
     assert bounds.verdict is Status.OPTIMAL  # a difference of 1 in the sums is below the tolerance
     bounds = Bounds(triangle(weight, weight, -0.5 * weight))
-    bounds.raise_lower(-0.3 * weight)
+    bounds.raise_lower(-0.3 * weight, PROOF)
     assert bounds.lower in (-0.3 * weight, 0.0)
     assert bounds.lower <= bounds.upper == 0.0
 
@@ -101,7 +102,7 @@ def test_huge_integers_with_a_huge_common_divisor_are_not_rounded_past_2_to_the_
     """Their sums are not exact any more."""
     graph = triangle(2.0**52, 2.0**52, -(2.0**51))
     bounds = Bounds(graph)
-    bounds.raise_lower(-(2.0**50))
+    bounds.raise_lower(-(2.0**50), PROOF)
     assert bounds.lower == -(2.0**50)
 
 
@@ -124,7 +125,7 @@ def test_that_nothing_is_below_the_cutoff_proves_optimality(kind):
         bounds = Bounds(graph)
         bounds.offer(best_of_all(graph))
         assert bounds.cutoff <= bounds.upper
-        bounds.raise_lower(bounds.cutoff)
+        bounds.raise_lower(bounds.cutoff, PROOF)
         assert bounds.verdict is Status.OPTIMAL
 
 
@@ -133,7 +134,7 @@ def test_a_bound_that_a_clustering_contradicts_is_refused(caplog, spoke, excess)
     bounds = Bounds(wheel(5, spoke))
     bounds.offer(best_of_all(wheel(5, spoke)))
     before = bounds.lower
-    assert not bounds.raise_lower(bounds.upper + excess)
+    assert not bounds.raise_lower(bounds.upper + excess, PROOF)
     assert bounds.lower == before
     assert "but a clustering costs" in caplog.text
 
@@ -142,8 +143,8 @@ def test_an_infinite_bound_is_refused_and_minus_infinity_changes_nothing(caplog)
     for graph in (wheel(5), wheel(5, 0.75)):
         bounds = Bounds(graph)
         before = bounds.lower
-        assert not bounds.raise_lower(inf)
-        assert bounds.raise_lower(-inf)
+        assert not bounds.raise_lower(inf, PROOF)
+        assert bounds.raise_lower(-inf, PROOF)
         assert bounds.lower == before
 
 
@@ -151,7 +152,7 @@ def test_a_bound_that_passes_the_optimum_by_a_rounding_error_is_capped():
     graph = wheel(5, 1.25)
     bounds = Bounds(graph)
     bounds.offer(best_of_all(graph))
-    assert bounds.raise_lower(nextafter(bounds.upper, inf))
+    assert bounds.raise_lower(nextafter(bounds.upper, inf), PROOF)
     assert bounds.lower == bounds.upper == brute_force(graph)
     assert bounds.verdict is Status.OPTIMAL
 
@@ -160,9 +161,9 @@ def test_the_tolerance_is_a_share_of_all_weights():
     graph = triangle(1.5, 1.0, -1.0)
     bounds = Bounds(graph)
     assert bounds.tolerance == pytest.approx(TOLERANCE * 3.5)
-    bounds.raise_lower(bounds.upper - 1.01 * bounds.tolerance)
+    bounds.raise_lower(bounds.upper - 1.01 * bounds.tolerance, PROOF)
     assert bounds.verdict is None
-    bounds.raise_lower(bounds.upper - 0.99 * bounds.tolerance)
+    bounds.raise_lower(bounds.upper - 0.99 * bounds.tolerance, PROOF)
     assert bounds.verdict is Status.OPTIMAL
 
 
@@ -173,8 +174,8 @@ def test_bounds_only_get_better():
     assert bounds.offer(best)
     assert not bounds.offer(best)
     assert not bounds.offer(np.zeros(6, dtype=int))
-    bounds.raise_lower(-3.0)
-    bounds.raise_lower(-4.0)
+    bounds.raise_lower(-3.0, PROOF)
+    bounds.raise_lower(-4.0, PROOF)
     assert (bounds.lower, bounds.upper) == (-3.0, graph.objective(best))
 
 
@@ -199,7 +200,7 @@ def test_gaps(gap, absolute_gap, bound, verdict):
     graph = wheel(5, 1 + 1e-4)  # no unit; the optimum is about -2
     bounds = Bounds(graph, gap=gap, absolute_gap=absolute_gap)
     bounds.offer(best_of_all(graph))
-    bounds.raise_lower(bound)
+    bounds.raise_lower(bound, PROOF)
     assert bounds.verdict is verdict
 
 
