@@ -160,6 +160,8 @@ class Benders:
             self._bounds.raise_lower(tree.bound, proof)
             if status := self._observe(self._describe(separation, spent)):
                 return status
+            if tree.exhausted:
+                return Status.NUMERICAL
 
     def _begin_anew(self, rows: Rows) -> None:
         """The LP with these rows, and no others."""

@@ -45,6 +45,9 @@ class Node:
     edge: int | None = None
     """What divides them further; None if their LP has not been solved, or need not be divided."""
 
+    exhausted = False
+    """Whether float64 cannot tell its bound from the cost of the best clustering."""
+
     basis: tuple[IntArray, IntArray]
     """Of the last LP, for those of the two halves to start from."""
 
@@ -93,6 +96,11 @@ class Tree:
     def bound(self) -> float:
         """What every clustering costs at least."""
         return self._leaves[0].bound
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the bound is as high as float64 lets it be."""
+        return self._leaves[0].exhausted
 
     def grow(self) -> Separation:
         """Divide the weakest leaf, or solve its LP; returns the rows that were added on the way."""
@@ -175,6 +183,8 @@ class Tree:
                 separation = Separation(wheels, len(wheels), 0)
             if len(separation.rows) == 0:
                 self._look_around(x)
+                near = bounds.cutoff - node.bound <= bounds.noise
+                node.exhausted = near or bool((kept | cut).all())
                 node.edge = _most_open(x, kept | cut, graph)
                 node.basis = master.basis
                 return

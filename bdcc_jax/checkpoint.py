@@ -36,7 +36,7 @@ from .rows import Rows
 
 logger = logging.getLogger(__name__)
 
-FORMAT = "bdcc-jax checkpoint 1"
+FORMAT = "bdcc-jax checkpoint 2"
 
 INTERVAL = 5.0
 """Seconds between two writes, at least, while the solve goes on."""
@@ -121,7 +121,8 @@ class Checkpoint:
         if self._saved:
             bounds.offer(self._saved["labels"])
             if proof := self._json("proof", None):
-                bounds.raise_lower(float(self._saved["lower_bound"]), Written(proof))
+                lower, excess = (float(self._saved[name]) for name in ("lower_bound", "excess"))
+                bounds.raise_lower(lower, Written(proof), excess)
 
     def restore_bound(self, bounds: Bounds) -> None:
         """Give the lower bound back, should the solve have ended before it was proven again."""
@@ -167,6 +168,7 @@ class Checkpoint:
             **self._key,
             "labels": bounds.labels,
             "lower_bound": bounds.lower,
+            "excess": bounds.excess,
             "history": json.dumps([asdict(record) for record in history]),
             "removed": json.dumps(None if removed is None else asdict(removed)),
             "proof": json.dumps(None if proof is None else proof.to_dict()),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from math import fsum
 
 import numpy as np
 
 from .arrays import IntArray
 from .graph import Graph
+from .sums import exact_unit, sum_down
 
 MOST_NODES = 8
 """4,140 clusterings; for every node more there are about five times as many."""
@@ -30,11 +32,19 @@ def clusterings(n: int) -> IntArray:
     return np.column_stack([np.repeat(fewer, choices, axis=0), last])
 
 
-def best_of_all(graph: Graph) -> IntArray:
-    """The best clustering of a graph with at most MOST_NODES nodes."""
+def best_of_all(graph: Graph) -> tuple[IntArray, float]:
+    """The best clustering of a graph with at most MOST_NODES nodes, and its cost rounded down."""
     labels = clusterings(graph.n)
     u, v = graph.edges.T
+    cut = labels[:, u] != labels[:, v]
     # Not a product: BLAS adds up in an order that depends on the number of threads.
-    costs = np.where(labels[:, u] != labels[:, v], graph.weights, 0.0).sum(axis=1)
-    best: IntArray = labels[np.argmin(costs)]
-    return best
+    costs = np.where(cut, graph.weights, 0.0).sum(axis=1)
+    off = 0.0
+    if not exact_unit(graph.weights):
+        off = 2.0 * graph.m * float(np.finfo(np.float64).eps) * np.abs(graph.weights).sum()
+    best, *others = np.flatnonzero(costs <= costs.min() + off).tolist()
+    for other in others if off else ():  # too close for float64: exactly
+        signs = cut[other].astype(np.float64) - cut[best]
+        if fsum(signs * graph.weights) < 0.0:
+            best = other
+    return labels[best], sum_down(graph.weights[cut[best]].tolist())

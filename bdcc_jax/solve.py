@@ -189,7 +189,7 @@ def solve_graph(
         objective=graph.objective(bounds.labels),
         lower_bound=bounds.lower,
         status=status,
-        tolerance=bounds.tolerance,
+        tolerance=bounds.excess,
         history=tuple(run.history),
         timings={**clock.spent, "total": clock.elapsed},
         options=options,
