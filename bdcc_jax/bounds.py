@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from math import ceil, fsum, inf
+from math import ceil, fsum, inf, isfinite, nextafter
 
 import numpy as np
 
@@ -76,10 +76,12 @@ class Bounds:
         self.labels = np.arange(graph.n)
         self._cut: BoolArray = graph.cut(self.labels)
         self._price_labels()
-        self.excess = sum_up([self.upper, self._upper_low, -self._lower])
+        self.excess = inf
         """No clustering costs less than the best one by more than this: proven. A difference of
         two bounds says so, but sums over a large instance are coarse; parts of it know better."""
         self.offer(graph.components(graph.positive))
+        wrong = self._cut == graph.positive  # the trivial bound has none of it
+        self.excess = sum_up(np.abs(graph.weights[wrong]).tolist())
 
     def _price_labels(self) -> None:
         terms = self._graph.weights[self._cut].tolist()
@@ -98,7 +100,8 @@ class Bounds:
             return False
         self.labels, self._cut = labels, cut
         self._price_labels()
-        self.excess = max(0.0, sum_up([self.excess, -saved * (1.0 - 2.0**-52)]))
+        if self.excess < inf:
+            self.excess = max(0.0, sum_up([self.excess, -saved * (1.0 - 2.0**-52)]))
         return True
 
     def raise_lower(self, bound: float, proof: Proof, excess: float = inf) -> bool:
@@ -110,7 +113,7 @@ class Bounds:
         """
         if self._unit and np.isfinite(bound):
             # Every objective is a multiple of the unit: so is the smallest one.
-            error = 0.0 if proof.proven else self._believed
+            error = min(self.noise, self._unit / 8) if proof.proven else self._believed
             bound = self._unit * ceil((bound - error) / self._unit)
         if bound > self.upper + self._believed:
             logger.warning("a bound of %g is refused: a clustering costs %g", bound, self.upper)
@@ -131,12 +134,15 @@ class Bounds:
 
     def above(self, value: float) -> float:
         """How much more the best clustering costs than a value, rounded up."""
-        return -inf if value == inf else sum_up([self.upper, self._upper_low, -value])
+        return sum_up([self.upper, self._upper_low, -value]) if isfinite(value) else -value
 
     @property
     def cutoff(self) -> float:
         """A clustering that costs this or more is no improvement worth looking for."""
-        return self.upper - max(self.tolerance / 4, self._unit * (1.0 - 2.0**-20))
+        if self._unit:  # what costs more than a unit less costs no less at all
+            nearly = self.upper - self._unit * (1.0 - 2.0**-20)
+            return max(nearly, nextafter(self.upper - self._unit, inf))
+        return self.upper - self.tolerance / 4
 
     @property
     def cut(self) -> FloatArray:

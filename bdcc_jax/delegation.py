@@ -8,7 +8,9 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple, Self
 
-from .arrays import IntArray
+import numpy as np
+
+from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .certificate import Enumeration, Proof
 from .checkpoint import Checkpoint
@@ -159,6 +161,7 @@ class Delegation:
         why: Why,
         *,
         tolerance: float,
+        low: FloatArray | None = None,
         off: float = 0.0,
         beside: float = 0.0,
         ceiling: float = inf,
@@ -171,8 +174,9 @@ class Delegation:
 
         Every clustering of this instance costs at least ``ceiling`` or at least ``constant`` plus
         the optimum of the smaller one; ``lift`` turns clusterings of the smaller one, plus
-        ``constant``, into clusterings of this one that cost no more; both up to ``off``. What is
-        clustered apart from it may cost too much by ``beside``. ``why`` makes a proof for this one
+        ``constant``, into clusterings of this one that cost no more; both up to ``off``, and but
+        for ``low``, what float64 cannot hold of the weights of the smaller one. What is clustered
+        apart from it may cost too much by ``beside``. ``why`` makes a proof for this one
         of a proof for the smaller one; ``rows`` and ``labels`` are known of the smaller one;
         ``tolerance`` is what it may cost too much. A ``piece`` leaves others to be solved.
         """
@@ -186,10 +190,12 @@ class Delegation:
             self.bounds.raise_lower(bound, why(proof), excess)
 
         if graph.n <= MOST_NODES:
-            best, cost = best_of_all(graph)
+            best, cost = best_of_all(graph, low)
             known = Known(best, cost, 0.0)
             take(best, known, Enumeration())
             return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), known
+
+        off = off if low is None else sum_up([off, *np.abs(low)])
 
         def relay(progress: Progress) -> bool:
             nonlocal ended

@@ -86,7 +86,7 @@ class Solver(Delegation):
         scale = rest.scales()
         if scale.max() > 0:
             return self._solve_scales(rest, scale)
-        if rest.graph.m == self._graph.m:
+        if rest.unchanged and rest.graph.n > MOST_NODES:
             return self._solve()
         if self._given_tolerance is None and rest.graph.m > 0:
             self.bounds.tolerance = allowed_excess(rest.graph.weights)
@@ -96,7 +96,8 @@ class Solver(Delegation):
             rest.lift,
             lambda proof: Reduction(rest, proof),
             tolerance=self.bounds.tolerance / 2,
-            off=sum_up([rest.off, *np.abs(rest.low)]),
+            low=rest.low,
+            off=rest.off,
             checkpoint=self._checkpoint,
         )
         return status
@@ -130,6 +131,8 @@ class Solver(Delegation):
             )
             if status not in (Status.OPTIMAL, Status.GAP, Status.NUMERICAL):
                 return status
+            if verdict := self.bounds.verdict:
+                return verdict
             labels = lift(known.labels)
             parts.raise_bound(i, known.lower)
             excess[i] = known.excess
@@ -224,7 +227,8 @@ class Solver(Delegation):
                 lift,
                 why,
                 tolerance=self.bounds.tolerance / 2,
-                off=sum_up([left.off, rest.off, *np.abs(rest.low)]),
+                low=rest.low,
+                off=sum_up([left.off, rest.off]),
                 ceiling=cutoff,
                 checkpoint=self._checkpoint,
             )[0]
@@ -291,6 +295,8 @@ class Solver(Delegation):
             )
             if status not in (Status.OPTIMAL, Status.GAP, Status.NUMERICAL):
                 return status
+            if verdict := self.bounds.verdict:
+                return verdict
             independent.raise_bound(i, known.lower)
             gaps[i] = known.excess
         return self.bounds.verdict or Status.NUMERICAL

@@ -1,5 +1,6 @@
 """Presolve: the optimum is kept, and any clustering of the rest lifts to one that costs no more."""
 
+from dataclasses import replace
 from itertools import product
 
 import networkx as nx
@@ -17,6 +18,7 @@ from bdcc_jax.presolve import driver, presolve
 from bdcc_jax.presolve.blocks import blocks
 from bdcc_jax.presolve.dominance import _similar
 from bdcc_jax.presolve.triangles import joined_triangles
+from bdcc_jax.sums import sum_parallel_pairs
 
 RULES = ("_separate", "_split", "_dominate", "_join_triangles")
 

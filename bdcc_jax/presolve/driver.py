@@ -116,6 +116,11 @@ class Presolved:
     _slots: IntArray
 
     @property
+    def unchanged(self) -> bool:
+        """Whether no rule applied, and every node has edges."""
+        return not self._steps.kinds and self.graph.n == self.original.n
+
+    @property
     def n_pieces(self) -> int:
         """Number of independent pieces."""
         return len(self.piece_starts) - 1
