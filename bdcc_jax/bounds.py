@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from math import ceil, fsum, inf, isfinite, nextafter
+from math import ceil, inf, isfinite, nextafter
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .certificate import Proof, Relaxation
 from .graph import Graph
 from .result import Status
-from .sums import exact_unit, sum_down, sum_up
+from .sums import exact_sum, exact_unit, sum_down, sum_up
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def allowed_excess(weights: FloatArray) -> float:
     if len(weights) == 0:
         return 0.0
     sizes = np.abs(weights)
-    return min(TOLERANCE * float(sizes.min()), MOST * fsum(sizes))
+    return min(TOLERANCE * float(sizes.min()), MOST * float(sizes.sum()))
 
 
 class Bounds:
@@ -68,7 +68,7 @@ class Bounds:
         self._graph = graph
         self._gap, self._absolute_gap = gap, absolute_gap
         self.tolerance = allowed_excess(graph.weights) if tolerance is None else tolerance
-        total = fsum(np.abs(graph.weights))
+        total = float(np.abs(graph.weights).sum())
         self.noise, self._believed = NOISE * total, BELIEVED * total
         self._unit = exact_unit(graph.weights)
         self._lower = graph.negative_sum
@@ -81,12 +81,10 @@ class Bounds:
         two bounds says so, but sums over a large instance are coarse; parts of it know better."""
         self.offer(graph.components(graph.positive))
         wrong = self._cut == graph.positive  # the trivial bound has none of it
-        self.excess = sum_up(np.abs(graph.weights[wrong]).tolist())
+        self.excess = sum_up(np.abs(graph.weights[wrong]))
 
     def _price_labels(self) -> None:
-        terms = self._graph.weights[self._cut].tolist()
-        self.upper = fsum(terms)
-        self._upper_low = fsum([*terms, -self.upper])  # what rounding has taken from it
+        self.upper, self._upper_low = exact_sum(self._graph.weights[self._cut])
 
     def offer(self, labels: IntArray) -> bool:
         """Take a clustering if it is better than the best, exactly; say whether it was."""
@@ -95,7 +93,7 @@ class Bounds:
         labels = graph.components(graph.positive & ~graph.cut(labels))
         cut = graph.cut(labels)
         other = cut != self._cut
-        saved = fsum(np.where(cut[other], -graph.weights[other], graph.weights[other]))
+        saved, _ = exact_sum(np.where(cut[other], -graph.weights[other], graph.weights[other]))
         if not saved > 0.0:
             return False
         self.labels, self._cut = labels, cut

@@ -86,7 +86,7 @@ def contract(graph: Graph, groups: ArrayLike, removed: BoolArray | None = None) 
         raise ValueError(f"edge {at} is removed (cut), but its ends are in the same group")
     kept = ~removed
     smaller, off = sum_parallel(int(node_map.max()) + 1, u[kept], v[kept], graph.weights[kept])
-    return Contraction(smaller, node_map, sum_down(graph.weights[removed].tolist()), off)
+    return Contraction(smaller, node_map, sum_down(graph.weights[removed]), off)
 
 
 def sum_parallel(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[Graph, float]:
@@ -95,4 +95,4 @@ def sum_parallel(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[Graph
     Also returns how much the weights are off in all: each is the exact sum, rounded once.
     """
     edges, weights, low, lost = sum_parallel_pairs(n, u, v, w, np.zeros(len(w)))
-    return Graph._trusted(n, edges, weights), sum_up([*np.abs(low), lost])
+    return Graph._trusted(n, edges, weights), sum_up(np.append(np.abs(low), lost))

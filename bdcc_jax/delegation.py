@@ -195,7 +195,7 @@ class Delegation:
             take(best, known, Enumeration())
             return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), known
 
-        off = off if low is None else sum_up([off, *np.abs(low)])
+        off = off if low is None else sum_up(np.append(np.abs(low), off))
 
         def relay(progress: Progress) -> bool:
             nonlocal ended

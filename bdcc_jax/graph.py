@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .components import connected_components, first_appearance
+from .sums import exact_sum, sum_down
 from .validation import canonical_edges, finite_weights, node_count, node_ids, node_names
 
 if TYPE_CHECKING:  # optional at run time
@@ -266,9 +266,7 @@ class Graph:
     @cached_property
     def negative_sum(self) -> float:
         """Sum of the negative weights, rounded down: no clustering costs less."""
-        terms = self.weights[self.negative]
-        total = fsum(terms)
-        return nextafter(total, -inf) if fsum([*terms, -total]) < 0 else total
+        return sum_down(self.weights[self.negative])
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""
@@ -280,12 +278,12 @@ class Graph:
 
     def objective(self, labels: ArrayLike) -> float:
         """Sum of the weights of the cut edges: what a clustering costs."""
-        return fsum(self.weights[self.cut(labels)])
+        return exact_sum(self.weights[self.cut(labels)])[0]
 
     def disagreement(self, labels: ArrayLike) -> float:
         """The paper's CC_1 value: attractive weight cut plus repulsive weight kept."""
         wrong = self.cut(labels) == self.positive
-        return fsum(np.abs(self.weights[wrong]))
+        return exact_sum(np.abs(self.weights[wrong]))[0]
 
     def components(self, kept: BoolArray) -> IntArray:
         """Label the nodes by the components of the edges in ``kept``, by first appearance."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum, inf
+from math import fsum
 
 import numpy as np
 
 from .arrays import BoolArray, FloatArray
 from .rows import Rows
+from .sums import sum_down
 
 EPSILON = np.finfo(np.float64).eps
 
@@ -65,7 +66,7 @@ class Lagrangian:
         return np.maximum(0.0, np.where(cut, self.reduced + self.error, -self.reduced))
 
     def _sum(self, terms: FloatArray) -> float:
-        return float(np.nextafter(fsum([*terms, self.constant]), -inf))
+        return sum_down(np.append(terms, self.constant))
 
 
 def row_waste(rows: Rows, multipliers: FloatArray, cut: BoolArray) -> FloatArray:

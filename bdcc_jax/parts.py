@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from math import fsum
 
 import numpy as np
 
@@ -109,7 +108,7 @@ class Parts:
         edges = self._edges[i]
         of_cut = edges[cut[edges]]
         highest = self.reduced[of_cut] + self._left.error[of_cut]
-        return max(0.0, sum_up([*highest, -self._bounds[i]]))
+        return max(0.0, sum_up(np.append(highest, -self._bounds[i])))
 
     def excess(self, labels: IntArray) -> float:
         """What a clustering costs more than the optimum, at most: summed up where it arises.
@@ -120,7 +119,8 @@ class Parts:
         cut = self.graph.cut(labels)
         outside = self._left.waste(cut)[self.outside]
         relaxed = row_waste(self.all_rows.take(self._relaxed), self.multipliers[self._relaxed], cut)
-        return (1.0 + RELATIVE_ERROR) * fsum([*outside, *relaxed, *self.gaps(labels)])
+        terms = np.concatenate([outside, relaxed, self.gaps(labels)])
+        return (1.0 + RELATIVE_ERROR) * sum_up(terms)
 
     def nodes_with_gap(self, labels: IntArray, least: float) -> BoolArray:
         """The nodes of all parts whose gap exceeds ``least``."""

@@ -109,7 +109,7 @@ class Solver(Delegation):
         """
         parts = Parts(rest.graph, Rows.empty(), np.empty(0), scale)
         labels = np.arange(rest.graph.n)
-        off = [sum_up([*np.abs(rest.low[parts.edges(i)])]) for i in range(len(parts))]
+        off = [sum_up(np.abs(rest.low[parts.edges(i)])) for i in range(len(parts))]
         excess = parts.gaps(labels)
         share = [allowed_excess(parts.instance(i).weights) for i in range(len(parts))]
         if self._given_tolerance is not None:

@@ -7,7 +7,8 @@ that nobody has to assume that it is nothing.
 
 from __future__ import annotations
 
-from math import fsum, inf, nextafter
+from collections.abc import Sequence
+from math import fsum, inf, isfinite, nextafter
 
 import numpy as np
 
@@ -83,6 +84,34 @@ def sum_parallel_pairs(
     return edges[:k].copy(), high[:k].copy(), rest[:k].copy(), lost
 
 
+@compiled
+def _sum_pair(values: FloatArray) -> tuple[float, float, float]:
+    """The sum of numbers as a pair, and at most how much of it is lost."""
+    s, low, lost = 0.0, 0.0, 0.0
+    for i in range(len(values)):
+        s, e = two_sum(s, values[i])
+        low, f = two_sum(low, e)
+        lost += abs(f)
+    s, low = two_sum(s, low)
+    return s, low, lost
+
+
+def exact_sum(values: FloatArray) -> tuple[float, float]:
+    """The exact sum, rounded, and what rounding has taken from it (rounded, too).
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 0.3, -1e16])), exact_sum(np.array([1.0, 1e-30]))
+    ((0.3, 0.0), (1.0, 1e-30))
+    """
+    high, low, lost = _sum_pair(values)
+    if lost > 0.0 or not isfinite(high):
+        terms = values.tolist()
+        high = fsum(terms)
+        low = fsum([*terms, -high])
+    return high, low
+
+
 def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     """The largest number of which all weights are multiples, if float64 adds them up exactly.
 
@@ -101,12 +130,12 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     mantissa, exponent = np.frexp(np.abs(weights))
     digits = (mantissa * 2.0**53).astype(np.int64)
     power = float(np.ldexp(np.minimum(digits & -digits, 2.0**53), exponent - 53).min())
-    if power == 0.0 or not fsum(np.abs(weights)) <= most * power:
+    if not float(np.abs(weights).sum()) * (1.0 + 2.0**-30) <= most * power:
         return 0.0
     return power * float(np.gcd.reduce(np.abs(weights / power).astype(np.int64)))
 
 
-def sum_down(terms: list[float]) -> float:
+def sum_down(terms: FloatArray | Sequence[float]) -> float:
     """The exact sum, rounded down.
 
     Examples
@@ -114,10 +143,11 @@ def sum_down(terms: list[float]) -> float:
     >>> sum_down([1e16, 0.3, -1e16]), sum_down([1.0, 1e-30, -1e-31])
     (0.3, 1.0)
     """
-    total = fsum(terms)
-    return nextafter(total, -inf) if fsum([*terms, -total]) < 0.0 else total
+    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    return nextafter(total, -inf) if low < 0.0 else total
 
 
-def sum_up(terms: list[float]) -> float:
+def sum_up(terms: FloatArray | Sequence[float]) -> float:
     """The exact sum, rounded up."""
-    return -sum_down([-term for term in terms])
+    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    return nextafter(total, inf) if low > 0.0 else total

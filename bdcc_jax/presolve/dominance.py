@@ -76,6 +76,24 @@ def dominate(graph: Multigraph, stop: BoolArray) -> list[Log]:
 @compiled
 def _weaken(graph: Multigraph, x: int, log: Log) -> None:
     """Weaken the negative edges of x to its positive weight, and sum up what is left."""
+    positive, negative, largest = 0.0, 0.0, 0.0
+    h = graph.first[x]
+    while h != NONE:
+        w = graph.weight[h >> 1]
+        if w > 0.0:
+            positive += w
+        else:
+            negative -= w
+            largest = max(largest, -w)
+        h = graph.after[h]
+    graph.total[x], graph.positive[x] = positive + negative, positive
+    if largest > positive - graph.rounding * graph.degree[x] * positive:
+        _weaken_to(graph, x, log)
+
+
+@compiled
+def _weaken_to(graph: Multigraph, x: int, log: Log) -> None:
+    """The same where an edge may be weakened: exactly, by sums of pairs."""
     positive, low, lost = 0.0, 0.0, 0.0
     h = graph.first[x]
     while h != NONE:

@@ -66,7 +66,7 @@ class Steps:
     @property
     def constant(self) -> float:
         """What all steps add to the constant, rounded down once."""
-        return sum_down(np.concatenate([[0.0], *self.costs]).tolist())
+        return sum_down(np.concatenate([[0.0], *self.costs]))
 
     def counts(self) -> IntArray:
         """How many steps of each kind there are."""
