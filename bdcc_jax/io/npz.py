@@ -21,15 +21,16 @@ import numpy as np
 from ..graph import Graph
 from .errors import FormatError
 from .files import inflation_limit
+from .text import Opening
 
 MAGIC = b"PK\x03\x04"
 FORMAT = "bdcc_jax.Graph 1"
 KEYS = ("format", "n", "edges", "weights", "names")
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether this is a zip archive."""
-    return data.startswith(MAGIC)
+    return opening.data.startswith(MAGIC)
 
 
 def decode(data: bytes, name: str) -> Graph:
