@@ -30,7 +30,7 @@ def bad_input() -> Iterator[None]:
     """Turn what the user can mend into one line; anything else is a bug and keeps its traceback."""
     try:
         yield
-    except (ValueError, OSError, ImportError) as error:
+    except (ValueError, OSError, ImportError, MemoryError) as error:
         print(f"bdcc-jax: {' '.join(_message(error).split())}", file=sys.stderr)
         raise SystemExit(BAD_INPUT) from None
 
