@@ -46,15 +46,10 @@ def content(text: str, number: int = 1) -> Iterator[tuple[int, list[str]]]:
 class Opening:
     """How a file begins, whatever it is: every format asks, and it is looked for once.
 
-    Attributes
+    Parameters
     ----------
     data : bytes
         The content of the file.
-    words : list of str
-        Of the first line that is neither blank nor a ``#`` or ``c`` comment; of a long line the
-        first ones, and the rest as one.
-    edge : str
-        The first line that is neither blank nor a ``#`` or ``%`` comment.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -62,10 +57,15 @@ class Opening:
 
     @property
     def words(self) -> list[str]:
+        """Of the first line that is neither blank nor a ``#`` or ``c`` comment.
+
+        If they are many, the first ones, and the rest as one.
+        """
         return self._found[0]
 
     @property
     def edge(self) -> str:
+        """The first line that is neither blank nor a ``#`` or ``%`` comment."""
         return self._found[1]
 
     @cached_property
