@@ -118,11 +118,19 @@ def test_handlers_are_put_back_and_those_of_the_caller_respected(tmp_path, capsy
         signal.signal(signal.SIGINT, mine)
 
 
-def test_a_signal_in_a_shielded_block_waits():
+def test_a_signal_after_the_work_waits():
     signals = Signals()
     with signals.minded():
-        with signals.shielded():
-            signal.raise_signal(signal.SIGTERM)
+        assert signals.last(lambda: "result") == "result"
+        signal.raise_signal(signal.SIGTERM)
+        assert signals.exit_code == 143
+
+
+def test_a_signal_at_the_very_end_of_the_work_takes_nothing_away(monkeypatch):
+    signals = Signals()
+    monkeypatch.setattr(signals, "_shield", lambda: signal.raise_signal(signal.SIGTERM))
+    with signals.minded():
+        assert signals.last(lambda: "result") == "result"
         assert signals.exit_code == 143
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..graph import Graph
 from ..heuristics import greedy_additive
 from ..presolve import presolve
-from .common import bad_input
+from .common import bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
         graph, form = read_instance(arguments.file, arguments.format)
     report = {"file": shown(arguments.file), "format": form, **describe(graph)}
-    print(json.dumps(report, indent=2, allow_nan=False) if arguments.json else _lines(report))
+    say(json.dumps(report, indent=2, allow_nan=False) if arguments.json else _lines(report))
     return 0
 
 
