@@ -275,7 +275,7 @@ def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
     for k in ks:
         with suppress(KeyboardInterrupt), At(k):
             assert run().status in ("interrupted", "optimal")
-            k = last  # noqa: PLW2901
+            k = last
         assert k > last - AT_THE_END
         again = bdcc_jax.solve(SMALL, checkpoint=path, options=Options(presolve=False))
         assert (again.status, again.objective) == ("optimal", pytest.approx(optimum)), next(number)
@@ -312,7 +312,9 @@ def test_ctrl_c_in_a_place(place, monkeypatch, capsys):
     options = Options(presolve=place.endswith("presolve"))
     result = bdcc_jax.solve(SMALL, progress="plain", options=options)
     assert next(calls) > 0
-    assert result.status == "interrupted" or place.endswith(("Result", "close", "release_scheduler"))
+    assert result.status == "interrupted" or place.endswith(
+        ("Result", "close", "release_scheduler")
+    )
     assert result.objective == SMALL.objective(result.labels)
 
 
