@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from math import ldexp
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from .interrupts import interruptible, is_interrupt
 from .options import Options, as_amount, as_count
 from .progress import Wish, view
 from .result import Progress, Result, Status
+from .scaling import Units
 from .solver import Solver
 
 logger = logging.getLogger(__name__)
@@ -158,6 +161,7 @@ class Attempt:
     ) -> None:
         self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
         self._clock, self._device = clock, device
+        self._units = Units.of(graph)
         self._solver: Solver | None = None
         self._status = Status.INTERRUPTED  # until it has ended in any other way
 
@@ -168,13 +172,13 @@ class Attempt:
             logger.debug("%s", state.round)
             if checkpoint is not None:
                 checkpoint.write_if_due(solver.bounds, solver.history)
-            return bool(callback(state))
+            return bool(callback(replace(state, round=units.round(state.round))))
 
-        graph = self._graph
+        graph, units = self._graph, self._units
         logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, self._device)
         solver = Solver(
-            graph,
-            self._options,
+            units.graph(graph),
+            units.options(self._options),
             gap=self._gap,
             seed=self._seed,
             clock=self._clock,
@@ -198,28 +202,26 @@ class Attempt:
 
     def result(self) -> Result:
         """What has been found so far."""
-        graph, clock, solver = self._graph, self._clock, self._solver
-        bounds = Bounds(graph) if solver is None else solver.bounds
+        graph, clock, solver, units = self._graph, self._clock, self._solver, self._units
+        bounds = Bounds(units.graph(graph)) if solver is None else solver.bounds
+        objective, lower = graph.objective(bounds.labels), units.below(bounds.lower)
         logger.info(
-            "end after %.2f s: %s, %.10g to %.10g",
-            clock.elapsed,
-            self._status,
-            bounds.lower,
-            bounds.upper,
+            "end after %.2f s: %s, %.10g to %.10g", clock.elapsed, self._status, lower, objective
         )
         return Result(
             graph=graph,
             labels=bounds.labels,
-            objective=graph.objective(bounds.labels),
-            lower_bound=bounds.lower,
+            objective=objective,
+            lower_bound=lower,
             status=self._status,
-            tolerance=bounds.tolerance,
-            history=() if solver is None else tuple(solver.history),
+            tolerance=ldexp(bounds.tolerance, -units.exponent),
+            history=() if solver is None else tuple(map(units.round, solver.history)),
             timings={**clock.spent, "total": clock.elapsed},
             options=self._options,
             device=str(self._device),
             removed=None if solver is None else solver.removed,
             proof=bounds.proof,
+            exponent=units.exponent,
         )
 
 

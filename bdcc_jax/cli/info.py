@@ -12,6 +12,7 @@ import numpy as np
 from ..graph import Graph
 from ..heuristics import greedy_additive
 from ..presolve import presolve
+from ..scaling import Units
 from .common import bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
@@ -50,7 +51,7 @@ def describe(graph: Graph) -> dict[str, Any]:
     isolated = np.ones(graph.n, dtype=bool)
     isolated[graph.edges] = False
     everything = np.ones(graph.m, dtype=bool)
-    reduced = presolve(graph)
+    reduced = presolve(Units.of(graph).graph(graph))
     left = reduced.graph if reduced.graph.m else None  # a graph needs a node even if all is decided
     return {
         "nodes": graph.n,
