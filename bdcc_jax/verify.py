@@ -100,7 +100,7 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
 class _Prover:
     """One method a rule: each computes a lower bound on an instance by what a proof says."""
 
-    def __init__(self, shift: int, exponent: int) -> None:
+    def __init__(self, shift: int, exponent: int = 0) -> None:
         self._shift, self._exponent, self.claims = shift, exponent, list[str]()
 
     def bound(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
