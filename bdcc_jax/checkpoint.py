@@ -28,6 +28,7 @@ from .branching_proof import Branching
 from .certificate import Claim, Proof
 from .environment import package_version
 from .graph import Graph
+from .io import npz
 from .io.files import check_target, write_bytes
 from .options import Options
 from .presolve import Removed
@@ -206,15 +207,24 @@ class Checkpoint:
 
     def _load(self) -> dict[str, Any]:
         path = self._path
+        content = path.read_bytes()
+        if not content.startswith(npz.MAGIC):
+            raise CheckpointError(f"{path} exists and is not a checkpoint (nor any archive)")
+        # zipfile and numpy let all kinds of exceptions out where an archive is damaged.
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-                saved = {name: archive[name] for name in archive.files}
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise CheckpointError(f"{path} exists and is not a checkpoint ({error})") from error
-        if str(saved.get("format")) != FORMAT:
+            saved = _read_arrays(content, str(path))
+            form, digest = (npz.one_text(saved[key], key) for key in ("format", "digest"))
+        except MemoryError:
+            raise
+        except KeyError as error:
+            raise CheckpointError(f"{path} exists and is not a checkpoint (no {error})") from error
+        except Exception as error:
+            raise CheckpointError(f"{_damaged(path)} ({error})") from error
+        if form != FORMAT:
             raise CheckpointError(f"{path} exists and is not a checkpoint ({FORMAT!r})")
-        if str(saved.pop("digest", "")) != _digest(saved):
-            raise CheckpointError(f"{path}: the checkpoint is damaged; remove it to start anew")
+        del saved["digest"]
+        if digest != _digest(saved):
+            raise CheckpointError(_damaged(path))
         for name, value in self._key.items():
             if str(saved[name]) != value:
                 difference = f" ({str(saved[name])!r}, not {value!r})" if name != "instance" else ""
@@ -223,6 +233,18 @@ class Checkpoint:
                     "name, or remove it to start anew"
                 )
         return saved
+
+
+def _read_arrays(content: bytes, name: str) -> dict[str, Any]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {
+            member.filename.removesuffix(".npy"): npz.read_array(archive, member, name)
+            for member in archive.infolist()
+        }
+
+
+def _damaged(path: Path) -> str:
+    return f"{path}: the checkpoint is damaged; remove it to start anew"
 
 
 def fingerprint(graph: Graph) -> str:

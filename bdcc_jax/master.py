@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import frexp, ldexp
 from time import perf_counter
 from typing import Any
 
@@ -290,5 +291,12 @@ class Master:
 
 
 def power_of_two(value: float) -> float:
-    """Not above: dividing by it is exact."""
-    return float(2.0 ** np.floor(np.log2(value)))
+    """Not above, and not zero: dividing by it is exact.
+
+    Examples
+    --------
+    >>> power_of_two(6.0), power_of_two(0.0)
+    (4.0, 5e-324)
+    """
+    _, size = frexp(max(value, 5e-324))
+    return ldexp(1.0, size - 1)

@@ -122,6 +122,8 @@ class Result:
         What presolve took away; None if there was none.
     proof : Proof
         Why the lower bound holds; ``certificate`` writes it out.
+    exponent : int
+        Numbers in the proof are in units of 2 to minus this: 0, unless all weights are very small.
     """
 
     graph: Graph
@@ -136,6 +138,7 @@ class Result:
     device: str
     removed: Removed | None = None
     proof: Proof | None = field(default=None, repr=False)
+    exponent: int = 0
 
     @property
     def cut(self) -> BoolArray:
@@ -179,6 +182,7 @@ class Result:
             objective=self.objective,
             lower_bound=self.lower_bound,
             tolerance=self.tolerance,
+            exponent=self.exponent,
         )
 
     def summary(self) -> str:

@@ -87,7 +87,7 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     _require(len(labels) == graph.n, f"{len(labels)} labels of {graph.n} nodes")
     upper = unit * sum(w for (u, v), w in weights.items() if labels[u] != labels[v])
     _require(float(upper) == said["objective"], f"the labels cost {float(upper)!r}")
-    prover = _Prover(shift)
+    prover = _Prover(shift, said.get("exponent", 0))
     lower, claimed = unit * prover.bound(graph.n, weights, said["proof"]), said["lower_bound"]
     proven = lower >= Fraction(claimed) - tolerance
     _require(proven or bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
@@ -100,8 +100,8 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
 class _Prover:
     """One method a rule: each computes a lower bound on an instance by what a proof says."""
 
-    def __init__(self, shift: int) -> None:
-        self._shift, self.claims = shift, list[str]()
+    def __init__(self, shift: int, exponent: int = 0) -> None:
+        self._shift, self._exponent, self.claims = shift, exponent, list[str]()
 
     def bound(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
         """What every clustering costs at least: a multiple of what divides all weights."""
@@ -111,7 +111,7 @@ class _Prover:
 
     def _units(self, number: float) -> int:
         numerator, denominator = number.as_integer_ratio()
-        return (numerator << self._shift) // denominator  # rounded down
+        return (numerator << (self._shift - self._exponent)) // denominator  # rounded down
 
     def _by_enumeration(self, n: int, weights: Weights, _: dict[str, Any]) -> int:
         """The best clustering of every set of nodes: the cluster of its first one, and the rest."""

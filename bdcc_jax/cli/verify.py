@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from fractions import Fraction
 from math import inf, nextafter
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..io import FormatError
 from ..io.files import read_bytes
 from ..verify import Rejected, Verdict, verify
-from .common import bad_input
+from .common import bad_input, complain, say
 from .instance import add_format, add_instance, read_instance
 
 if TYPE_CHECKING:
@@ -45,12 +44,12 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         verdict = verify(graph, certificate)
     except Rejected as error:
-        print(f"bdcc-jax: rejected: {error}", file=sys.stderr)
+        complain(f"rejected: {error}")
         return REJECTED
     if not arguments.quiet:
-        print(_describe(certificate, verdict))
+        say(_describe(certificate, verdict))
     if arguments.strict and verdict.claims:
-        print("bdcc-jax: rejected: not everything is proven", file=sys.stderr)
+        complain("rejected: not everything is proven")
         return REJECTED
     return 0
 

@@ -18,7 +18,7 @@ from ..arrays import FloatArray
 from ..clock import Clock
 from ..cover import vertex_cover
 from ..graph import Graph
-from ..options import check_amount
+from ..options import as_amount
 from ..rows import Rows
 from ..subproblems.ball import VIOLATION
 from ..subproblems.packing import PackingEngine
@@ -53,7 +53,7 @@ class LayerOptions:
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "violation"):
-            check_amount(name, getattr(self, name))
+            as_amount(name, getattr(self, name))
         if not 0 < self.smoothing < float("inf"):
             raise ValueError(f"smoothing must be positive and finite, not {self.smoothing}")
         if not VIOLATION <= self.violation < 1:
