@@ -157,7 +157,7 @@ def converge(graph: Graph, engine: Engine, limit: float) -> Run:
         separation = engine.separate(x, clock)
         master.add(separation.rows)
         fallbacks += separation.fallbacks
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             break
         violated.append(separation.violated_roots)
     return Run(violated, master.n_rows, dict(clock.spent), master.proven_bound, fallbacks)

@@ -56,7 +56,7 @@ def test_greedy_can_be_beaten():
 
 def test_no_time_still_gives_a_cover():
     graph = random_graph(np.random.default_rng(0), 30, 0.5)
-    served = vertex_cover(graph, "exact", 0.0).edges
+    served = vertex_cover(graph, "exact", exact_time_limit=0.0).edges
     assert sorted(served) == np.flatnonzero(graph.negative).tolist()
 
 

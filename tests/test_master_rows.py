@@ -53,7 +53,7 @@ def cycle_lp(graph, *, drop, check=False):
         assert master.proven_bound >= last - 1e-6 * abs(last)
         last = master.proven_bound
         separation = engine.separate(x, FOREVER)
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             return master, dropped
         if drop:
             before = master.n_rows
@@ -212,7 +212,7 @@ def test_an_iteration_limit_of_the_lp_does_not_stop_the_ilp():
     while True:
         x = master.solve(FOREVER)
         separation = engine.separate(x, FOREVER)
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             break
         master.add(separation.rows)
     assert graph.weights @ x == pytest.approx(-30 + 15 * 1.01)  # one rim edge is kept

@@ -117,7 +117,8 @@ def test_rows_are_violated_cycles_and_exist_when_needed(reach):
             assert len(separation.rows) > 0
         if worst < VIOLATION - 1e-7:
             assert len(separation.rows) == 0
-        assert (separation.violated_roots == 0) == (len(separation.rows) == 0)
+        assert separation.satisfied == (separation.violated_roots == 0)
+        assert separation.satisfied == (len(separation.rows) == 0)
         n_rows += len(separation.rows)
     assert n_rows > 1000
 
@@ -199,7 +200,7 @@ def test_a_path_longer_than_the_reach_is_found_in_the_end():
 
 def test_the_ends_of_a_negative_edge_in_different_components():
     graph = Graph.from_edges([0, 2, 1], [1, 3, 2], [1.0, 1.0, -1.0])
-    assert separate(graph, graph.negative.astype(float)).violated_roots == 0
+    assert separate(graph, graph.negative.astype(float)).satisfied
 
 
 @pytest.mark.parametrize("graph", [Graph(3, [(0, 1), (1, 2)], [1.0, 2.0]), Graph(1, [], [])])
@@ -221,7 +222,7 @@ def test_no_positive_edges_no_rows():
 @pytest.mark.parametrize("k", [3, 4, 5])
 def test_the_lp_solution_of_a_wheel_satisfies_all_cycle_inequalities(k):
     graph = wheel(k)
-    assert separate(graph, wheel_solution(graph)).violated_roots == 0
+    assert separate(graph, wheel_solution(graph)).satisfied
     assert len(separate(graph, np.where(graph.negative, 1.0, 0.49)).rows) == k
 
 
@@ -231,7 +232,7 @@ def test_cuts_of_clusterings_satisfy_all_cycle_inequalities():
         graph = random_graph(rng, 20, 0.5)
         # Together only what E+ joins, as the master's best solutions have it.
         labels = graph.components(graph.positive & (rng.random(graph.m) < 0.2))
-        assert separate(graph, graph.cut(labels).astype(float)).violated_roots == 0
+        assert separate(graph, graph.cut(labels).astype(float)).satisfied
 
 
 def test_rounding_errors_of_the_lp_solver_count_as_zero():

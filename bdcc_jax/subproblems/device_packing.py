@@ -6,6 +6,7 @@ alone may declare convergence, is exact and on the host, as is the check of ever
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -92,17 +93,19 @@ class DevicePackingEngine:
         """Cycle inequalities that x violates: some whenever there are any."""
         x = np.where(x < ZERO, 0.0, x)
         with clock.measure("detection"):
-            violated = np.flatnonzero(violated_edges(self._graph, self._cover, x))
+            violated = np.flatnonzero(violated_edges(self._graph, self._cover, x, clock))
+        if len(violated) == 0:
+            return Separation.nothing_violated()
         few = len(violated) < FEW
         rows = Rows.empty()
         with clock.measure("subproblems"):
             clock.check()
-            if len(violated) > 0 and not few:
+            if not few:
                 rows = self._packed_rows(x, violated)
-        if len(rows) > 0 or len(violated) == 0:
-            return Separation(rows, len(violated), fallbacks=0)
+        if len(rows) > 0:
+            return Separation(rows, len(violated), fallbacks=0, satisfied=False)
         rest = self._on_host.separate(x, clock)
-        return Separation(rest.rows, rest.violated_roots, fallbacks=0 if few else len(violated))
+        return replace(rest, fallbacks=0 if few else len(violated))
 
     def _packed_rows(self, x: FloatArray, violated: IntArray) -> Rows:
         """In as many columns as fit; none at all if not even the fewest do."""
