@@ -186,11 +186,11 @@ def test_similar_instances_share_kernels():
     """Sizes are rounded to buckets: graphs of 40 to 48 nodes compile once."""
     rng = np.random.default_rng(8)
     graphs = [random_graph(rng, n, 0.3) for n in range(40, 49)]
-    bellman_ford.distances.clear_cache()
+    bellman_ford.come_nearer.clear_cache()
     for graph in graphs:
         finder = DeviceFinder(graph, vertex_cover(graph, "greedy"), None, CPU)
         finder.find(graph.negative.astype(float), Clock(None))
-    assert bellman_ford.distances._cache_size() <= 6
+    assert bellman_ford.come_nearer._cache_size() <= 6
 
 
 @pytest.mark.parametrize("size", range(1, 200))

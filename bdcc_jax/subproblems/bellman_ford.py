@@ -128,7 +128,7 @@ def distances(
     float64 [n, R]
     """
     start = start_at(arcs, roots, jnp.inf)
-    return in_pieces(partial(come_nearer, arcs, lengths, limits), start, arcs, check)
+    return in_pieces(partial(come_nearer, arcs, lengths, limits), start, arcs, check)[0]
 
 
 @partial(jax.jit, static_argnames="far")
@@ -145,21 +145,34 @@ def in_pieces(
     columns: Array,
     arcs: ArcGroups,
     check: Check,
-) -> Array:
-    """Sweep until nothing changes, a few sweeps a call: no call can be stopped."""
-    (device,) = columns.devices()
-    entries = ENTRIES["cpu" if device.platform == "cpu" else "gpu"]
-    most = max(1, entries // (arcs.neighbour.size * columns.shape[1]))
-    count = jax.device_put(np.int32(min(most, FAR)), device)
-    more = True
-    while more:
+    most: int = FAR,
+) -> tuple[Array, int]:
+    """Sweep until nothing changes, ``most`` times at most: a few a call, as no call can be stopped.
+
+    Returns the columns at the end, and how many sweeps were allowed for.
+    """
+    at_once, done, more = per_call(columns, arcs.neighbour.size * columns.shape[1]), 0, True
+    while more and done < most:
         check()
-        columns, changed = sweeps(columns, count)
-        more = bool(jax.device_get(changed))
-    return columns
+        count = min(at_once, most - done)
+        columns, changed = sweeps(columns, jax.device_put(np.int32(count), columns.device))
+        more, done = bool(jax.device_get(changed)), done + count
+    return columns, done
 
 
-def _repeat(sweep: Callable[[Array], Array], start: Array, most: Array) -> tuple[Array, Array]:
+def per_call(on_device: Array, entries: int) -> int:
+    """How often a kernel may repeat itself in one call, given the entries that it reads each time.
+
+    Examples
+    --------
+    >>> per_call(jnp.zeros(1), 2**26), per_call(jnp.zeros(1), 2**30)
+    (2, 1)
+    """
+    (device,) = on_device.devices()
+    return max(1, ENTRIES["cpu" if device.platform == "cpu" else "gpu"] // max(1, entries))
+
+
+def repeat(sweep: Callable[[Array], Array], start: Array, most: Array) -> tuple[Array, Array]:
     """Sweep until nothing changes, or so many times; whether the last one changed anything."""
 
     def once(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
@@ -184,7 +197,7 @@ def come_nearer(
         reached = minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
         return jnp.where(reached < limits[None, :], jnp.minimum(old, reached), old)
 
-    return _repeat(sweep, near, most)
+    return repeat(sweep, near, most)
 
 
 def shortest_path_trees(
@@ -197,7 +210,7 @@ def shortest_path_trees(
     without a parent have FAR. ``check`` as in :func:`distances`.
     """
     start = start_at(arcs, roots, FAR)
-    hops = in_pieces(partial(count_hops, arcs, lengths, distance), start, arcs, check)
+    hops, _ = in_pieces(partial(count_hops, arcs, lengths, distance), start, arcs, check)
     check()
     return hops, to_parents(arcs, lengths, distance, hops)
 
@@ -226,7 +239,7 @@ def count_hops(
 
         return jnp.minimum(old, minimum(arcs, one_more))
 
-    return _repeat(sweep, hops, most)
+    return repeat(sweep, hops, most)
 
 
 @jax.jit
