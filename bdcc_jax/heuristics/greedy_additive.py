@@ -43,9 +43,11 @@ def greedy_additive(
     chosen = graph.weights if weights is None else np.asarray(weights, dtype=np.float64)
     if chosen.shape != (graph.m,):
         raise ValueError(f"weights must have shape ({graph.m},), not {chosen.shape}")
-    ends = graph.edges.ravel().copy()
-    heap = new_heap(graph.m)
-    with (clock or Clock(None)).alarm() as stop:
+    clock = clock or Clock(None)
+    if clock.remaining == 0.0:
+        return np.arange(graph.n)
+    ends, heap = graph.edges.ravel().copy(), new_heap(graph.m)
+    with clock.alarm() as stop:
         return canonical_labels(_contract(graph.n, ends, chosen.copy(), heap, stop))
 
 

@@ -75,15 +75,16 @@ def improve(
     graph: Graph, labels: IntArray, clock: Clock | None, patience: int
 ) -> tuple[IntArray, float]:
     """The better clustering, and by how much it is better as far as the search has counted."""
-    if graph.m == 0:
+    clock = clock or Clock(None)
+    if graph.m == 0 or clock.remaining == 0.0:
         return labels, 0.0
     edges, clusters, search = adjacency(graph), new_clusters(labels), _new_search(graph.n)
     least = TOLERANCE * float(np.abs(graph.weights).max())
-    total, clock = 0.0, clock or Clock(None)
+    total = 0.0
     with clock.alarm() as stop:
         while len(todo := np.flatnonzero(search.dirty & (clusters.size > 0))):
             while len(todo):
-                if clock.remaining == 0.0:
+                if stop[0] or clock.remaining == 0.0:
                     return canonical_labels(clusters.labels), total
                 visited = _visit_some(edges, clusters, search, todo, least, patience, BATCH, stop)
                 todo, total = todo[visited[0] :], total + visited[1]

@@ -141,7 +141,7 @@ def start_at(arcs: ArcGroups, roots: Array, far: float) -> Array:
 
 
 def in_pieces(
-    sweeps: Callable[[Array, Array], tuple[Array, Array]],
+    sweeps: Callable[[Array, Array], tuple[Array, Array, Array]],
     columns: Array,
     arcs: ArcGroups,
     check: Check,
@@ -149,14 +149,16 @@ def in_pieces(
 ) -> tuple[Array, int]:
     """Sweep until nothing changes, ``most`` times at most: a few a call, as no call can be stopped.
 
-    Returns the columns at the end, and how many sweeps were allowed for.
+    Returns the columns at the end, and the number of sweeps.
     """
     at_once, done, more = per_call(columns, arcs.neighbour.size * columns.shape[1]), 0, True
     while more and done < most:
         check()
         count = min(at_once, most - done)
-        columns, changed = sweeps(columns, jax.device_put(np.int32(count), columns.device))
-        more, done = bool(jax.device_get(changed)), done + count
+        allowed = jax.device_put(np.int32(count), columns.device)
+        columns, *outcome = sweeps(columns, allowed)
+        changed, swept = jax.device_get(outcome)
+        more, done = bool(changed), done + int(swept)
     return columns, done
 
 
@@ -172,25 +174,27 @@ def per_call(on_device: Array, entries: int) -> int:
     return max(1, ENTRIES["cpu" if device.platform == "cpu" else "gpu"] // max(1, entries))
 
 
-def repeat(sweep: Callable[[Array], Array], start: Array, most: Array) -> tuple[Array, Array]:
-    """Sweep until nothing changes, or so many times; whether the last one changed anything."""
+def repeat(
+    sweep: Callable[[Array], Array], start: Array, most: Array
+) -> tuple[Array, Array, Array]:
+    """Sweep until nothing changes, or so often; whether the last changed anything; how many."""
 
     def once(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         old, _, count = state
         new = sweep(old)
         return new, jnp.any(new < old), count + 1
 
-    end, changed, _ = lax.while_loop(
+    end: tuple[Array, Array, Array] = lax.while_loop(
         lambda state: state[1] & (state[2] < most), once, (start, jnp.array(True), jnp.int32(0))
     )
-    return end, changed
+    return end
 
 
 @jax.jit
 def come_nearer(
     arcs: ArcGroups, lengths: Array, limits: Array, near: Array, most: Array
-) -> tuple[Array, Array]:
-    """Sweeps of Bellman-Ford, so many at most, and whether the last one changed anything."""
+) -> tuple[Array, Array, Array]:
+    """Sweeps of Bellman-Ford, so many at most; see :func:`repeat`."""
     along = lengths[arcs.edge]
 
     def sweep(old: Array) -> Array:
@@ -229,8 +233,8 @@ def _tight(arcs: ArcGroups, lengths: Array, distance: Array) -> Callable[[int], 
 @jax.jit
 def count_hops(
     arcs: ArcGroups, lengths: Array, distance: Array, hops: Array, most: Array
-) -> tuple[Array, Array]:
-    """Sweeps along tight arcs, so many at most, and whether the last one changed anything."""
+) -> tuple[Array, Array, Array]:
+    """Sweeps along tight arcs, so many at most; see :func:`repeat`."""
     tight = _tight(arcs, lengths, distance)
 
     def sweep(old: Array) -> Array:

@@ -268,7 +268,7 @@ def assign_columns(reach: Array, columns: int, shift: Array) -> Array:
 @jax.jit
 def come_nearer(
     arcs: ArcGroups, length: Array, furthest: Array, near: Array, most: Array
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, Array]:
     """Distance of every node to the nearest root of every column, after some more sweeps."""
     along = _along(arcs, length)
 

@@ -66,6 +66,7 @@ class FlowEngine:
             flows = self._solver.solve(balls, x, clock)
             parts = []
             for i, flow in enumerate(flows):
+                clock.check()
                 with clock.measure_one("rows"):
                     ball = balls[i % len(balls)]
                     parts.append(self._rows(ball, flow, x, first=i < len(balls)))
