@@ -13,14 +13,11 @@ from .clock import Clock
 from .compiled import compiled
 from .graph import Graph
 from .heap import drop_top, push
-from .highs import most_nodes, run
+from .highs import most_nodes, run_in_time
 from .options import CoverMethod
 
 EXACT_WORK = 2e8
 """The search for an exact cover ends after so much work (see :mod:`.clock`), about ten seconds'."""
-
-LATE = 5e-6
-"""Seconds a row and column by which HiGHS may miss a time limit: on large ILPs it looks rarely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +69,7 @@ def vertex_cover(
     """
     clock = clock or Clock(None)
     chosen = _greedy(graph, clock)
-    in_time = clock.remaining - LATE * (graph.n + int(graph.negative.sum()))
-    time_limit = min(exact_time_limit, in_time)
+    time_limit = min(exact_time_limit, clock.remaining)
     if method == "exact" and graph.negative.any() and time_limit > 0.0:
         chosen = _minimum(graph, chosen, time_limit)
     return _assign(graph, chosen)
@@ -139,7 +135,8 @@ def _minimum(graph: Graph, start: BoolArray, time_limit: float) -> BoolArray:
     upper = np.full(k, highspy.kHighsInf)
     highs.addRows(k, np.ones(k), upper, 2 * k, starts, edges.ravel(), np.ones(2 * k))
     highs.setSolution(n, columns, start.astype(np.float64))
-    run(highs)
+    if not run_in_time(highs, time_limit):
+        return start
     found = np.array(highs.getSolution().col_value) > 0.5
     covers = len(found) == n and bool((found[edges[:, 0]] | found[edges[:, 1]]).all())
     return found if covers and found.sum() < start.sum() else start

@@ -1,6 +1,5 @@
 """Deadlines that fall where a test wants them to, and not where a clock does."""
 
-import inspect
 from contextlib import contextmanager
 
 from bdcc_jax.clock import Clock, TimeLimitReached
@@ -20,13 +19,15 @@ class Alarm:
 def set_alarm(monkeypatch, after, *modules):
     """Let the loops of some modules find the flag raised after so many looks, in all of them.
 
-    Compiled code takes nothing but an array for a flag: what looks at one is interpreted.
+    Compiled code takes nothing but an array for a flag: what looks at one is interpreted, and so
+    is what shares a list with it.
     """
     alarm = Alarm(after)
     for module in modules:
         for name, function in list(vars(module).items()):
             plain = getattr(function, "py_func", None)
-            if plain is not None and "stop" in inspect.signature(plain).parameters:
+            kinds = {} if plain is None else plain.__annotations__
+            if "stop" in kinds or any("list[" in kind for kind in kinds.values()):
                 monkeypatch.setattr(module, name, plain)
 
     @contextmanager

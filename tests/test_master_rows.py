@@ -243,3 +243,19 @@ def test_highs_adds_up_the_time_of_lps():
         highs.solve(FOREVER)
         spent.append(highs._highs.getRunTime())
     assert spent[0] < spent[1] < spent[2]
+
+
+def test_a_master_knows_its_rows_in_any_order():
+    graph = wheel(5)
+    engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
+    rows = engine.separate(graph.negative.astype(float), FOREVER).rows
+    master = Master(graph.weights)
+    assert master.has(Rows.empty())
+    assert not master.has(rows)
+    master.add(rows)
+    backwards = [np.append(c[0], c[:0:-1]) for c in np.split(rows.indices, rows.starts[1:-1])]
+    assert master.has(rows)
+    assert master.has(Rows.from_cycles(backwards[::-1]))
+    other = Rows(rows.starts, rows.indices, 2.0 * rows.values, rows.upper)
+    assert not master.has(Rows.concatenate([rows, other.take(np.arange(len(rows)) == 0)]))
+    assert not master.has(Rows(rows.starts, rows.indices, rows.values, rows.upper + 1.0))
