@@ -284,7 +284,7 @@ def shrink_all(
             while _shrink(net, root, end, terminal, mark, log, beside):
                 if not with_activity:
                     value[b] += _fill(net, root, terminal, earned[b], flow)
-    return value, flow, np.array(log), beside
+    return value, flow, np.array(log, dtype=np.int64), beside
 
 
 @compiled
