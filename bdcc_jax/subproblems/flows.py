@@ -191,7 +191,10 @@ class _Run:
                 self.check()
                 upcoming = next(waiting, None)
             # Everything is dispatched before anything is read, so that the groups overlap.
-            advanced = [(group, p, *kernels.advance(p, s, *stop)) for group, p, s in running]
+            advanced = []
+            for group, p, s in running:
+                self.check()  # each may have to be compiled first
+                advanced.append((group, p, *kernels.advance(p, s, *stop)))
             running = []
             for group, problem, state, counts in advanced:
                 alive = kernels.most(counts)
