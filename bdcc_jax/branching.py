@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from math import fsum, inf
 
 import numpy as np
@@ -125,7 +126,8 @@ class Tree:
             heapq.heappush(self._leaves, kept)
             heapq.heappush(self._leaves, cut)
         rows = Rows.concatenate(separation.rows for separation in found)
-        return Separation(rows, sum(separation.violated_roots for separation in found), 0)
+        violated = sum(separation.violated_roots for separation in found)
+        return Separation(rows, violated, fallbacks=0, satisfied=False)
 
     def _known(self, number: int, decisions: dict[int, bool], why: Why) -> Node:
         """A leaf, and what its multipliers prove."""
@@ -164,7 +166,7 @@ class Tree:
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
-        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock.remaining))
+        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
         tightened = -inf
         while True:
             with clock.measure("master"):
@@ -176,12 +178,13 @@ class Tree:
             if gap <= 0.0:
                 return
             separation = engine.separate(x, clock)
-            if len(separation.rows) == 0 and node.bound - tightened >= PAYS * gap:
+            if separation.satisfied and node.bound - tightened >= PAYS * gap:
                 tightened = node.bound
                 with clock.measure("subproblems"):
-                    wheels = violated_wheels(signed, x)
-                separation = Separation(wheels, len(wheels), 0)
-            if len(separation.rows) == 0:
+                    wheels = violated_wheels(signed, x, clock)
+                separation = replace(separation, rows=wheels, violated_roots=len(wheels))
+            # Rows that HiGHS has and does not obey are no help: dividing is right whatever x is.
+            if master.has(separation.rows):
                 self._look_around(x)
                 near = bounds.cutoff - node.bound <= bounds.noise
                 node.exhausted = near or bool((kept | cut).all())
