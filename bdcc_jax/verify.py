@@ -1,8 +1,7 @@
 """Check a certificate in exact arithmetic, with nothing but the standard library and NumPy.
 
 Nothing of the solver is used or believed. All weights are whole multiples of some power of two, so
-everything here is a whole number in that unit; multipliers are rounded down to it. What a file says
-passes ``_fields``, ``_ids`` or ``_row`` first. ``docs/certificates.md`` explains every rule.
+everything here is a whole number in that unit. ``docs/certificates.md`` explains every rule.
 """
 
 from __future__ import annotations
@@ -10,17 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect
-from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import gcd, inf
-from typing import Any
+from typing import Any, NamedTuple
 
 WORK = 64  # steps for every byte of a certificate, and for every node and edge of its instance
 STATUSES = ("optimal", "gap", "time_limit", "max_rounds", "interrupted", "stopped", "numerical")
 RULES = ("lp", "presolve", "fixing", "branching", "enumeration", "highs")
-JOINS, DROPS = ("dominant", "similar", "secluded", "triangle"), ("attracted", "separated")
+JOINS, LOOSENS = ("dominant", "similar", "secluded"), ("attracted", "separated", "weakened")
 Weights = dict[tuple[int, int], int]
 
 
@@ -28,8 +25,7 @@ class Rejected(ValueError):
     """The certificate does not prove what it claims, was changed, or is of another instance."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is true of an instance; without any ``claims``, that is all the certificate says."""
 
     upper_bound: Fraction  # what the clustering in the certificate costs
@@ -38,7 +34,7 @@ class Verdict:
 
 
 def verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
-    """Prove the bounds of a certificate, as in ``Result.certificate``, anew, or raise Rejected."""
+    """Prove the bounds of a certificate, a ``Result.certificate``, anew, or raise Rejected."""
     try:
         return _verify(graph, certificate)
     except Rejected:
@@ -52,160 +48,133 @@ def _require(condition: bool, otherwise: str) -> None:
         raise Rejected(otherwise)
 
 
-def _fields(said: Any, *lists: str, **types: type) -> list[Any]:
-    """What an object says that has these keys and no others, each of exactly this type."""
-    types = {**dict.fromkeys(lists, list), **types}
-    valid = type(said) is dict and said.keys() == types.keys()
-    valid = valid and all(kind in (object, type(said[key])) for key, kind in types.items())
-    _require(valid, f"not an object with {', '.join(types)}: {said!a:.80}")
-    return [said[key] for key in types]
-
-
 def _ids(said: Any, below: int, size: int | None = None, least: int = 0) -> list[int]:
-    """Different whole numbers; of a given size, they may repeat."""
+    """The door for whole numbers: all different; or so many, which may repeat."""
     valid = type(said) is list and all(type(x) is int and least <= x < below for x in said)
     valid = valid and (len({*said}) == len(said) if size is None else len(said) == size)
     _require(valid, f"not {size or 'different'} numbers from {least} to {below - 1}: {said!a:.80}")
     return list(said)
 
 
-def _row(said: Any, n: int, shift: int) -> tuple[list[int], int, list[tuple[int, int, int]]]:
-    """Nodes, cost and entries of a cycle, or a hub and its rim, times a multiplier."""
-    valid = type(said) is list and len(said) > 3 and said[0] in ("cycle", "wheel")
-    _require(valid and type(said[1]) is float and said[1] >= 0, f"not a row: {said!a:.80}")
-    (a, b), (hub, *rim), wheel = said[1].as_integer_ratio(), _ids(said[2:], n), said[0] == "wheel"
-    _require(not wheel or len(rim) % 2 == 1 < len(rim), f"an even rim: {said!a:.80}")
+def _units(said: Any, shift: int, least: float = -inf) -> int:
+    """The door for all other numbers, which are rounded down."""
+    _require(type(said) is float and said >= least, f"no number from {least} on: {said!a:.80}")
+    numerator, denominator = said.as_integer_ratio()
+    return int((numerator << shift) // denominator)
+
+
+def _row(n: int, shift: int, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
+    """What a cycle, or a hub and its rim, costs and adds to the weights."""
+    y, (hub, *rim), wheel = _units(factor, shift, 0.0), _ids([*nodes], n), kind == "wheel"
+    _require(len(rim) % 2 == 1 < len(rim) if wheel else kind == "cycle", f"no {kind!a:.80}")
     plus = [*pairwise(rim), (rim[-1], rim[0])] if wheel else [(rim[-1], hub)]
-    minus = [(hub, x) for x in rim] if wheel else pairwise([hub, *rim])
-    y = (a << shift) // b
-    entries = [(u, v, y) for u, v in plus] + [(u, v, -y) for u, v in minus]
-    return [hub, *rim], -y * (len(rim) // 2) if wheel else 0, entries
+    minus = [(hub, x) for x in rim] if wheel else pairwise(nodes)
+    return -y * (len(rim) // 2) * wheel, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
 
 
 def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
-    content = {key: value for key, value in certificate.items() if key != "digest"}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    said = {key: value for key, value in certificate.items() if key != "digest"}
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     digest = hashlib.sha256(text.encode()).hexdigest()
     _require(digest == certificate["digest"], "the certificate was changed: its digest is another")
-    types = {"format": str, "version": int, "instance": dict, "status": str, "objective": float}
-    types |= {"lower_bound": float, "tolerance": float, "labels": list, "proof": dict}
-    said = _fields(json.loads(text), **types)  # anew, so that there are no types but those of JSON
-    form, version, instance, status, objective, stated, tolerance, labels, proof = said
-    known = (form, version) == ("bdcc-jax certificate", 1)
-    _require(known, f"unknown format {form!a:.80}, version {version!a:.80}")
-    _require(status in STATUSES and tolerance >= 0, f"{status!a:.80} within {tolerance!r}")
+    said = json.loads(text)  # anew, so that there are no types but those of JSON, and no NaN
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
-    n, m, edges = graph.n, graph.m, graph.edges.tolist()
-    same = _fields(instance, n=int, m=int, sha256=str) == [n, m, hashlib.sha256(data).hexdigest()]
-    _require(same, "the certificate is of another instance")
+    n, m, sha256 = graph.n, len(graph.edges), hashlib.sha256(data).hexdigest()
+    actual = {"format": "bdcc-jax certificate", "version": 1, "instance": None}
+    actual["instance"] = {"m": m, "n": n, "sha256": sha256}
+    for key, value in actual.items():  # as text: True is not 1
+        same = json.dumps(said[key], sort_keys=True) == json.dumps(value)
+        _require(same, f"an unknown {key}, or the certificate of another: {said[key]!a:.80}")
     ratios = [w.as_integer_ratio() for w in graph.weights.tolist()]
     shift = 64 + max([0, *(b.bit_length() - 1 for _, b in ratios)])  # 64: for the multipliers
-    weights = {(u, v): (a << shift) // b for (u, v), (a, b) in zip(edges, ratios, strict=True)}
-    _require(len(weights) == m and all(0 <= u < v < n for u, v in weights), "a loop, or twice")
-    unit, steps = Fraction(1, 1 << shift), WORK * (len(text) + n + m)
-    prover, believer = _Prover(shift, steps), _Prover(shift, steps, believes=True)
-    whole = _Graph(_ids(labels, n, size=n), weights, prover.pay)
-    upper, slack = unit * whole.cost(), unit * whole.least() / 1000
-    _require(float(upper) == objective, f"the labels cost {float(upper)!r}")
-    bound = prover.prove(whole, proof)
-    optimal, lower = status != "optimal" or whole.optimal(bound), unit * bound
-    _require(optimal, "the clustering is not proven to be optimal")
+    edges = dict.fromkeys((u, v) for u, v in graph.edges.tolist() if 0 <= u < v < n)
+    weights = {e: (a << shift) // b for e, (a, b) in zip(edges, ratios, strict=True)}
+    unit, prover = Fraction(1, 1 << shift), _Prover(shift, WORK * (len(text) + n + m))
+    whole = _Graph(_ids(said["labels"], n, size=n), weights, prover)
+    upper, slack, status = unit * whole.cost(), unit * whole.least() / 1000, said["status"]
+    for key, least in (("objective", -inf), ("lower_bound", -inf), ("tolerance", 0.0)):
+        _units(said[key], shift, least)
+    _require(float(upper) == said["objective"], f"the labels cost {float(upper)!r}")
+    lower, stated = unit * (b := prover.prove(whole, said["proof"])), Fraction(said["lower_bound"])
+    _require(status in STATUSES, f"an unknown status: {status!a:.80}")
+    _require(status != "optimal" or whole.optimal(b), "the labels are not proven to be optimal")
     if stated <= lower + slack:
         return Verdict(upper, lower, ())
     _require(bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
-    claimed = unit * believer.bound(n, weights, proof)
-    _require(stated <= claimed + slack, f"HiGHS claims no lower bound above {float(claimed)!r}")
-    _require(claimed <= upper + slack, "HiGHS claims a bound that the labels contradict")
+    believer = _Prover(shift, prover.steps, believes=True)
+    claimed = unit * believer.bound(n, weights, said["proof"])
+    implied = stated - slack <= claimed <= upper + slack
+    _require(implied, "what HiGHS claims does not imply the bound, or the labels contradict it")
     return Verdict(upper, lower, tuple(prover.claims))
 
 
 class _Prover:
-    """One method a rule: each computes a lower bound on an instance by what a proof says."""
+    """A method a rule: each proves a lower bound; the keys of a proof are its arguments."""
 
     def __init__(self, shift: int, steps: float = inf, believes: bool = False) -> None:
-        self._shift, self._steps, self._believes, self.claims = shift, steps, believes, list[str]()
+        self._shift, self.steps, self._believes, self.claims = shift, steps, believes, list[str]()
 
     def pay(self, steps: int) -> None:
-        self._steps -= steps
-        _require(self._steps >= 0, "the proof asks for more work than its length allows")
+        self.steps -= steps
+        _require(self.steps >= 0, "the proof asks for more work than its length allows")
 
     def bound(self, n: int, weights: Weights, proof: Any) -> int:
-        return self.prove(_Graph([0] * n, weights, self.pay), proof)
+        return self.prove(_Graph([0] * n, weights, self), proof)
 
     def prove(self, graph: _Graph, proof: Any) -> int:
-        """What every clustering costs at least: a multiple of what divides all weights."""
-        rule = proof.get("rule") if type(proof) is dict else None
-        _require(rule in RULES, f"this is no certificate: {proof!a:.80} is no proof")
-        bound: int = getattr(self, f"_by_{rule}")(graph, proof)
-        return -(-bound // graph.unit) * graph.unit
+        rule, said = proof["rule"], {key: value for key, value in proof.items() if key != "rule"}
+        _require(rule in RULES, f"this is no certificate: the rule {rule!a:.80}")
+        bound: int = getattr(self, f"_by_{rule}")(graph, **said)
+        return -(-bound // graph.unit) * graph.unit  # every clustering costs a multiple of it
 
-    def _by_enumeration(self, graph: _Graph, proof: Any) -> int:
-        """The best clustering of every set of nodes: the cluster of its first one, and the rest."""
-        n, _ = len(graph.at), _fields(proof, rule=str)
+    def _by_enumeration(self, graph: _Graph) -> int:
+        n, edges = len(graph.at), graph.weights().items()
         _require(n <= 8, f"{n} nodes are too many to look at all clusterings")
         self.pay(3**n)
-        kept, best = [0] * (1 << n), [0] * (1 << n)
-        for s in range(1, 1 << n):
+        kept = [sum(w for (u, v), w in edges if s >> u & s >> v & 1) for s in range(1 << n)]
+        best = [*kept]  # of every set of nodes: the cluster of its first one, and the rest
+        for s in range(1 << n):
             others = rest = s & (s - 1)
-            at_first = graph.at[(s ^ rest).bit_length() - 1]
-            kept[s] = best[s] = kept[rest] + sum(w for v, w in at_first.items() if rest >> v & 1)
             while rest:
                 best[s] = max(best[s], kept[s ^ rest] + best[rest])
                 rest = (rest - 1) & others
         return kept[-1] - best[-1]
 
-    def _by_lp(self, graph: _Graph, proof: Any) -> int:
-        if "part" in proof:
-            bound, _, parts = self._divided(graph, proof)
-            gaps = [(1000 * (part.cost() - b), part.least()) for part, b in parts or ()]
-            graph.met = all(gap <= least for gap, least in gaps) if parts is not None else None
-            return bound
-        rows = [
-            _row(row, len(graph.at), self._shift) for row in _fields(proof, "rows", rule=str)[0]
-        ]
-        found = []
-        for sign in (1, -1):  # the weights are as before then: as much work as the rows are long
-            for u, v, amount in (entry for *_, entries in rows for entry in entries):
-                graph.add(u, v, sign * amount)
-            found.append(graph.negative)
-        return found[0] + sum(cost for _, cost, _ in rows)
+    def _by_lp(self, graph: _Graph, rows: Any, part: Any = None, proofs: Any = None) -> int:
+        if part is not None:
+            return int(self._divided(graph, rows, part, proofs, "lp")[0])
+        read = [_row(len(graph.at), self._shift, *row) for row in rows]
+        bound = graph.take(read, 1) + graph.negative
+        graph.take(read, -1)  # undone: no more work than the rows are long
+        return bound
 
-    def _divided(self, graph: _Graph, proof: Any) -> tuple[int, _Graph, list[Any] | None]:
-        """A bound, what is outside of the parts, and the parts if nothing is."""
-        rows, part, rule, proofs = _fields(proof, "rows", "part", rule=str, proofs=dict)
-        n, bound, outside = len(graph.at), 0, graph.of()
-        part = [p if p >= 0 else -1 - x for x, p in enumerate(_ids(part, n, size=n, least=-1))]
-        nodes, inside = {p: list[int]() for p in part}, {p: Weights() for p in part}
-        ways: dict[int, Any] = {p: [{"rule": "lp", "rows": []}] for p in part}
-        _require(rule == "lp" and proofs.keys() <= {*map(str, part)}, "proofs of no part")
+    def _divided(self, graph: _Graph, rows: Any, part: Any, proofs: Any, rule: str) -> Any:
+        """The bound of an lp with parts, and what is outside of them, with reduced costs."""
+        n, outside = len(graph.at), graph.copy()
+        nodes: dict[int, list[int]] = {p: [] for p in [-1, *_ids(part, n, size=n, least=-1)]}
         for x, p in enumerate(part):
             nodes[p].append(x)
-        local, closed = {x: i for xs in nodes.values() for i, x in enumerate(xs)}, True
-        for row in rows:
-            ends, cost, entries = _row(row, n, self._shift)
-            if len({part[x] for x in ends}) == 1:
-                ways[part[ends[0]]][0]["rows"].append([*row[:2], *(local[x] for x in ends)])
-                continue
-            bound, closed = bound + cost, False
-            for entry in entries:
-                outside.add(*entry)
-        for u, v in outside.weights():
-            if part[u] == part[v]:
-                inside[part[u]][local[u], local[v]] = outside.add(u, v)
-        parts = []
-        for p in (p for p in nodes if p >= 0):
-            piece = _Graph([graph.labels[x] for x in nodes[p]], inside[p], self.pay)
-            ways[p] += proofs.get(str(p), [])
-            parts.append((piece, max(self.prove(piece, way) for way in ways[p])))
-        bound += outside.negative + sum(b for _, b in parts)
-        return bound, outside, parts if closed and not any(outside.at) else None
+        local = {x: i for xs in nodes.values() for i, x in enumerate(xs)}
+        own: dict[int, list[Any]] = {p: [] for p in nodes}
+        for kind, factor, *ends in rows:
+            p = part[ends[0]] if len({part[x] for x in _ids(ends, n)}) == 1 else -1
+            own[p].append([kind, factor, *(local[x] if p >= 0 else x for x in ends)])
+        crossing, _ = [_row(n, self._shift, *row) for row in own.pop(-1)], nodes.pop(-1)
+        _require(rule == "lp" and proofs.keys() <= {*map(str, nodes)}, "a proof of no part")
+        bound, good = outside.take(crossing, 1), []
+        for p, xs in nodes.items():
+            ways = [{"rule": "lp", "rows": own[p]}, *proofs.get(str(p), [])]
+            piece = outside.without(xs)
+            bound += (best := max(self.prove(piece, way) for way in ways))
+            good.append(1000 * (piece.cost() - best) <= piece.least())
+        graph.met = None if crossing or any(outside.at) else all(good)
+        return bound + outside.negative, outside
 
-    def _by_branching(self, graph: _Graph, proof: Any) -> int:
+    def _by_branching(self, graph: _Graph, nodes: Any) -> int:
         """Every clustering keeps a pair or cuts it; to do otherwise changes its cost by a price."""
-        price, graph = graph.unit << self._shift + 1100, graph.of()  # any multiple is valid
-        bounds, paid, todo = [], 0, [list[tuple[int, int, int, int]]() for _ in range(2)]
-        for node in _fields(proof, "nodes", rule=str)[0]:
-            _require(len(todo) > 1, "more than one tree")
+        price, graph, bounds, paid = graph.unit << self._shift + 1100, graph.copy(), [], 0
+        todo: list[list[tuple[int, int, int, int]]] = [[], []]
+        for node in nodes:
             for u, v, amount, toll in todo.pop():
                 graph.add(u, v, amount)
                 paid += toll
@@ -218,54 +187,54 @@ class _Prover:
         _require(len(todo) == 1, f"{len(todo) - 1} branches of the tree are missing")
         return min(bounds)
 
-    def _by_presolve(self, graph: _Graph, proof: Any) -> int:
-        steps, nodes, _, proof = _fields(proof, "steps", "nodes", rule=str, proof=object)
-        left = graph.of()
+    def _by_presolve(self, graph: _Graph, steps: Any, nodes: Any, proof: Any) -> int:
+        left = graph.copy(sum(step[0] == "split" for step in steps))
         for step in steps:
-            left.step(step)
-        rest = left.of(_ids(nodes, len(left.at)))
-        bound, slack = self.prove(rest, proof), graph.cost() - left.constant - rest.cost()
-        graph.met = rest.optimal(bound) and 1000 * slack <= (rest.least() or graph.least())
-        return left.constant + bound
+            left.step(*step)
+        rest = left.without(_ids(nodes, len(left.at)))
+        constant, bound = left.constant + left.negative, self.prove(rest, proof)
+        slack = 1000 * (graph.cost() - constant - rest.cost())
+        graph.met = rest.optimal(bound) and slack <= (rest.least() or graph.least())
+        return constant + bound
 
-    def _by_fixing(self, graph: _Graph, proof: Any) -> int:
+    def _by_fixing(self, graph: _Graph, lp: Any, kept: Any, cut: Any, proof: Any) -> int:
         """A clustering decides otherwise, at a price, or is one of what the decisions leave."""
-        *decided, _, lp, proof = _fields(proof, "kept", "cut", rule=str, lp=dict, proof=object)
-        bound, outside, _ = self._divided(graph, lp)
-        kept, cut = ([_ids(pair, len(graph.at)) for pair in pairs] for pairs in decided)
-        prices = [outside.at[u].get(v, 0) for u, v in kept]
-        prices += [-outside.at[u].get(v, 0) for u, v in cut]
-        otherwise, left = bound + max(0, min(prices)), graph.of()
-        left.constant = sum(left.add(u, v) for u, v in cut)
+        bound, outside = self._divided(graph, **lp)
+        kept, cut = ([_ids(pair, len(graph.at)) for pair in pairs] for pairs in (kept, cut))
+        prices = [s * outside.at[u].get(v, 0) for s, es in ((1, kept), (-1, cut)) for u, v in es]
+        otherwise, left, graph.met = bound + max(0, min(prices)), graph.copy(), None
+        constant = sum(left.add(u, v, None) for u, v in cut)
         for u, v in kept:
             left.join(u, v)
         if any(left.find(u) == left.find(v) for u, v in cut):
-            return otherwise  # the decisions contradict each other
-        rest = left.of([*dict.fromkeys(map(left.find, range(len(left.at))))])
-        return min(otherwise, left.constant + self.prove(rest, proof))
+            return int(otherwise)  # the decisions contradict each other
+        rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
+        return int(min(otherwise, constant + self.prove(rest, proof)))
 
-    def _by_highs(self, graph: _Graph, proof: Any) -> int:
-        _, said, proof = _fields(proof, rule=str, lower_bound=float, proof=object)
-        bound, (a, b), weights = self.prove(graph, proof), said.as_integer_ratio(), graph.weights()
-        self.pay(len(weights))
-        claimed, most = (a << self._shift) // b, min(0, sum(weights.values()))
-        _require(1000 * (claimed - most) <= graph.least(), "HiGHS claims what cannot be")
-        sizes = f"{len(graph.at)} nodes and {len(weights)} edges: at least {said!r}"
+    def _by_highs(self, graph: _Graph, lower_bound: Any, proof: Any) -> int:
+        claimed, bound = _units(lower_bound, self._shift), self.prove(graph, proof)
+        self.pay(len(weights := graph.weights()))
+        above = 1000 * (claimed - min(0, sum(weights.values())))
+        _require(above <= graph.least(), "HiGHS claims more than some clustering costs")
+        sizes = f"{len(graph.at)} nodes and {len(weights)} edges: at least {lower_bound!r}"
         self.claims.append(f"{sizes} (proven: at least {bound / (1 << self._shift)!r})")
         return max(bound, claimed) if self._believes else bound
 
 
 class _Graph:
-    """An instance and labels. Joined nodes have several names, their slots."""
+    """An instance, and labels. Joined nodes have several names, their slots."""
 
-    def __init__(self, labels: list[int], weights: Weights, pay: Callable[[int], None]) -> None:
-        self.labels, self._parent, self._pay = labels, [*range(len(labels))], pay
+    def __init__(self, labels: list[int], weights: Weights, prover: _Prover) -> None:
+        self.labels, self._parent, self._prover = labels, [*range(len(labels))], prover
         self.constant, self.negative, self.unit = 0, 0, gcd(*weights.values()) or 1
         self.at: list[dict[int, int]] = [{} for _ in labels]
         self.met: bool | None = None  # whether the labels are optimal in every piece
-        pay(4 * (len(labels) + len(weights)))
+        prover.pay(4 * (len(labels) + len(weights)))
         for (u, v), w in weights.items():
             self.add(u, v, w)
+
+    def copy(self, more: int = 0) -> _Graph:
+        return _Graph(self.labels + [0] * more, self.weights(), self._prover)
 
     def weights(self) -> Weights:
         return {(u, v): w for u, at in enumerate(self.at) for v, w in at.items() if u < v}
@@ -274,14 +243,13 @@ class _Graph:
         return min(map(abs, self.weights().values()), default=0)
 
     def cost(self) -> int:
-        labels = self.labels
-        return sum(w for (u, v), w in self.weights().items() if labels[u] != labels[v])
+        return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
     def optimal(self, bound: int) -> bool:
         gap = self.cost() - bound
         return gap <= 0 or (1000 * gap <= self.least() if self.met is None else self.met)
 
-    def add(self, a: int, b: int, amount: int | None = None) -> int:
+    def add(self, a: int, b: int, amount: int | None) -> int:
         """Add to a weight, or make it 0; returns what it was."""
         before = self.at[a].pop(b, 0)
         self.at[b].pop(a, None)
@@ -289,6 +257,18 @@ class _Graph:
             self.at[a][b] = self.at[b][a] = after
         self.negative += min(0, after) - min(0, before)
         return before
+
+    def take(self, rows: list[tuple[int, Any]], sign: int) -> int:
+        for u, v, amount in (entry for _, entries in rows for entry in entries):
+            self.add(u, v, sign * amount)
+        return sum(cost for cost, _ in rows)
+
+    def without(self, slots: list[int]) -> _Graph:
+        """The instance of some nodes, which is taken out of this one."""
+        number = {self.find(slot): i for i, slot in enumerate(slots)}
+        inner = [(u, v) for u in number for v in self.at[u] if u < v and v in number]
+        weights = {(number[u], number[v]): self.add(u, v, None) for u, v in inner}
+        return _Graph([self.labels[slot] for slot in slots], weights, self._prover)
 
     def find(self, slot: int) -> int:
         while self._parent[slot] != slot:
@@ -298,70 +278,50 @@ class _Graph:
     def join(self, slot: int, into: int) -> None:
         a, b = sorted(map(self.find, (slot, into)), key=lambda x: len(self.at[x]))
         self._parent[a] = b
-        self._pay(len(self.at[a]))
-        for y in list(self.at[a]) if a != b else ():
-            w = self.add(a, y)
-            if y != b:
-                self.add(b, y, w)
+        self._prover.pay(len(self.at[a]))
+        for y in [*self.at[a]] if a != b else ():
+            self.add(b, y, self.add(a, y, None) * (y != b))
 
-    def of(self, slots: list[int] | None = None) -> _Graph:
-        """The instance of these nodes, or a copy; edges of others are dropped."""
-        slots = [*range(len(self.at))] if slots is None else slots
-        number = {self.find(slot): i for i, slot in enumerate(slots)}
-        _require(len(number) == len(slots), "a node is left twice")
-        for u, v in [e for e in self.weights() if not number.keys() >= {*e}]:
-            self.constant += min(0, self.add(u, v))
-        weights = {(number[u], number[v]): w for (u, v), w in self.weights().items()}
-        return _Graph([self.labels[slot] for slot in slots], weights, self._pay)
-
-    def step(self, said: Any) -> None:
+    def step(self, rule: Any, *named: Any) -> None:
         """Make one step; where its rule fails by a bit, that much is taken off the bound."""
-        _require(type(said) is list and len(said) > 2, f"not a step: {said!a:.80}")
-        rule, known = said[0], len(self.at)
-        slots = _ids(said[1:], known + (rule == "split"))
-        if rule == "split":
-            _require(slots[1] == known, f"slot {slots[1]} is taken")
-            self._parent.append(known)
-            self.labels.append(self.labels[slots[0]])
-            self.at.append({})
-            for y in {*map(self.find, slots[2:])} - {a := self.find(slots[0])}:
-                self.add(known, y, self.add(a, y))
+        slots = _ids([*named], len(self.at))
+        a, b, *others = nodes = [*map(self.find, slots)]
+        w, known = self.at[a].get(b, 0), JOINS + LOOSENS if len(slots) == 2 else ("triangle",)
+        if rule == "split" and not self.at[b]:  # without edges it is as good as new
+            self.labels[slots[1]] = self.labels[slots[0]]
+            for y in {*others} - {a}:
+                self.add(b, y, self.add(a, y, None))
             return
-        a, b, *_ = nodes = [*map(self.find, slots)]
-        valid = rule in (*JOINS, *DROPS, "weakened") and len({*nodes}) == len(nodes)
-        _require(valid and len(nodes) == 2 + (rule == "triangle"), f"no step: {said!a:.80}")
-        if rule in DROPS:
-            self.constant += min(0, self.add(a, b))
-        elif rule == "weakened":
-            self._pay(len(self.at[a]))
-            positive = sum(w for w in self.at[a].values() if w > 0)
-            self.constant += (less := min(0, self.at[a].get(b, 0) + positive))
+        _require(
+            rule in known and len({*nodes}) == len(nodes) < 4, f"no {rule!a:.80} {slots!a:.80}"
+        )
+        if rule in LOOSENS:
+            weak = rule == "weakened"
+            self._prover.pay(len(self.at[a]) * weak)
+            less = min(0, w + sum(max(0, x) for x in self.at[a].values())) if weak else w
+            self.constant += min(0, less)
             self.add(a, b, -less)
-        else:
-            # With so much more weight the rule would hold, and no optimum moves by more than that.
-            self.constant -= max(0, self._short(rule, nodes))
-            for slot in slots[:-1]:
-                self.join(slot, slots[-1])
-
-    def _short(self, rule: str, nodes: list[int]) -> int:
-        """How much the edges between some nodes fall short of what a rule asks for."""
-        w, near = self.at[nodes[0]].get(nodes[1], 0), nodes[: 1 if rule == "dominant" else 3]
-        self._pay(sum(len(self.at[x]) for x in near) * (24 if rule == "similar" else 1))
-        out = [{y: w for y, w in self.at[x].items() if y not in nodes} for x in near]
-        rest = [sum(map(abs, weights.values())) for weights in out]
-        if rule == "dominant":
-            return rest[0] - w
+            return
+        near = nodes[: 1 if rule == "dominant" else 3]
+        self._prover.pay(sum(len(self.at[x]) for x in near) * (24 if rule == "similar" else 1))
+        out = [{y: x for y, x in self.at[z].items() if y not in nodes} for z in near]
+        rest = [sum(map(abs, at.values())) for at in out]
+        both = [(out[0].get(y, 0), out[-1].get(y, 0)) for y in out[0].keys() | out[-1].keys()]
+        short = (rest[0] if rule == "dominant" else sum(max(0, x, y) for x, y in both)) - w
+        if rule == "similar":  # how much they differ, |t x - (1024 - t) y|, is convex in t
+            lines = [(x + y, 1024 * y) for x, y in both]
+            t = bisect(range(1024), 0, key=lambda t: _differ(lines, t + 1) - _differ(lines, t))
+            short = -(-_differ(lines, t) // 1024) - w
         if rule == "triangle":
-            alone = sum(w for weights in out for w in weights.values() if w > 0)
+            alone = sum(max(0, x) for at in out for x in at.values())
             inner = [sum(self.at[x].get(y, 0) for y in nodes) for x in nodes]
-            apart = min(sum(rest) - max(rest), alone) - sum(inner) // 2
-            return max(apart, *(min(r, alone) - i for r, i in zip(rest, inner, strict=True)))
-        both = [(out[0].get(x, 0), out[1].get(x, 0)) for x in out[0].keys() | out[1].keys()]
-        if rule == "secluded":
-            return sum(max(0, x, y) for x, y in both) - w
+            asked = [min(r, alone) for r in (*rest, sum(rest) - max(rest))]
+            short = max(r - i for r, i in zip(asked, (*inner, sum(inner) // 2), strict=True))
+        # With so much more weight the rule would hold, and no optimum moves by more than that.
+        self.constant -= max(0, short)
+        for slot in slots[:-1]:
+            self.join(slot, slots[-1])
 
-        def differ(t: int) -> int:  # convex in t
-            return sum(abs(t * x - (1024 - t) * y) for x, y in both)
 
-        t = bisect(range(1024), False, key=lambda t: differ(t + 1) >= differ(t))
-        return -(-differ(t) // 1024) - w
+def _differ(lines: list[tuple[int, int]], t: int) -> int:
+    return sum(abs(t * slope - start) for slope, start in lines)
