@@ -157,8 +157,8 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         return bound + outside.negative, outside
 
     def _by_branching(self, graph: _Graph, nodes: Any) -> int:
-        price, graph, bounds, paid = graph.unit << self._shift + 1100, graph.copy(), [], 0
-        todo: list[list[tuple[int, int, int, int]]] = [[], []]
+        price = graph.unit * (1 + (1 << self._shift + 1100) // graph.unit)  # so unit stays valid
+        graph, bounds, paid, todo = graph.copy(), list[int](), 0, [list[Any](), []]
         for node in nodes:
             for u, v, amount, toll in todo.pop():
                 graph.add(u, v, amount)
@@ -179,7 +179,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         rest = left.without(_ids(nodes, len(left.at)))
         constant, bound = left.constant + left.negative, self.prove(rest, proof)
         slack = 1000 * (graph.cost() - constant - rest.cost())
-        graph.met = rest.optimal(bound) and slack <= (rest.least() or graph.least())
+        graph.met = rest.optimal(bound) and slack <= min(graph.least(), rest.least() or inf)
         return constant + bound
 
     def _by_fixing(self, graph: _Graph, lp: Any, kept: Any, cut: Any, proof: Any) -> int:
@@ -204,9 +204,9 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
 
 
 class _Graph:  # an instance, and labels; joined nodes have several names, their slots
-    def __init__(self, labels: list[int], weights: Any, prover: _Prover) -> None:
+    def __init__(self, labels: list[int], weights: Any, prover: _Prover, unit: int = 0) -> None:
         self.labels, self._parent, self._prover = labels, [*range(len(labels))], prover
-        self.constant, self.negative, self.unit = 0, 0, gcd(*weights.values()) or 1
+        self.constant, self.negative, self.unit = 0, 0, unit or gcd(*weights.values()) or 1
         self.at: list[dict[int, int]] = [{} for _ in labels]
         self.met: bool | None = None  # whether the labels are optimal in every piece
         prover.pay(4 * (len(labels) + len(weights)))
@@ -214,7 +214,7 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
             self.add(u, v, w)
 
     def copy(self, more: int = 0) -> _Graph:
-        return _Graph(self.labels + [0] * more, self.weights(), self._prover)
+        return _Graph(self.labels + [0] * more, self.weights(), self._prover, self.unit)
 
     def weights(self) -> dict[tuple[int, int], int]:
         return {(u, v): w for u, at in enumerate(self.at) for v, w in at.items() if u < v}

@@ -102,9 +102,9 @@ def random_proof(rng, n, depth=2):
         return rng.permutation(below)[: rng.integers(least, most + 1)].tolist()
 
     def lp():
-        kinds = ("cycle", "wheel")
-        rows = [[rng.choice(kinds), float(rng.integers(0, 4)), *nodes(2, 6)] for _ in range(6)]
-        rows = rows[: rng.integers(0, 7)]
+        rows = [["cycle", float(rng.integers(0, 4)), *nodes(2, 6)] for _ in range(6)]
+        rows += [["wheel", float(rng.integers(0, 4)), *nodes(4, 4)] for _ in range(n > 3)]
+        rows = [rows[i] for i in rng.permutation(len(rows))[: rng.integers(0, 7)]] if n > 1 else []
         return {"rule": "lp", "rows": rows}
 
     def parts():
