@@ -1,8 +1,6 @@
 """Check a certificate in exact arithmetic, with nothing but the standard library and NumPy.
 
-Nothing of the solver is used or believed. All weights are whole multiples of some power of two, so
-everything here is a whole number in that unit; multipliers are rounded down to it. An instance is a
-number of nodes and the weights of some pairs of them. ``docs/certificates.md`` explains every rule.
+Nothing of the solver is used or believed. ``docs/certificates.md`` explains the rules and doors.
 """
 
 from __future__ import annotations
@@ -10,23 +8,22 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect
-from collections import Counter
-from dataclasses import dataclass
 from fractions import Fraction
-from itertools import count, pairwise
-from math import gcd, isclose
-from typing import Any
+from itertools import pairwise
+from math import gcd, inf
+from typing import Any, NamedTuple
 
-TOLERANCE = Fraction(1, 10**9)  # a share of the sum of all |w|: bounds are claimed up to this
-Weights = dict[tuple[int, int], int]
+WORK = 64  # steps for every byte of a certificate, and for every node and edge of its instance
+STATUSES = ("optimal", "gap", "time_limit", "max_rounds", "interrupted", "stopped", "numerical")
+RULES = ("lp", "presolve", "fixing", "branching", "enumeration", "highs")
+JOINS, LOOSENS = ("dominant", "similar", "secluded"), ("attracted", "separated", "weakened")
 
 
 class Rejected(ValueError):
     """The certificate does not prove what it claims, was changed, or is of another instance."""
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is true of an instance; without any ``claims``, that is all the certificate says."""
 
     upper_bound: Fraction  # what the clustering in the certificate costs
@@ -35,29 +32,13 @@ class Verdict:
 
 
 def verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
-    """Prove the bounds of a certificate anew, or raise Rejected.
-
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    certificate : dict
-        A :attr:`bdcc_jax.Result.certificate`.
-
-    Examples
-    --------
-    >>> import bdcc_jax
-    >>> graph = bdcc_jax.Graph(3, [(0, 1), (1, 2), (0, 2)], [2.0, 1.5, -1.0])
-    >>> verdict = bdcc_jax.verify(graph, bdcc_jax.solve(graph).certificate)
-    >>> verdict.lower_bound, verdict.upper_bound, verdict.claims
-    (Fraction(0, 1), Fraction(0, 1), ())
-    """
+    """Prove the bounds of a certificate, a ``Result.certificate``, anew, or raise Rejected."""
     try:
         return _verify(graph, certificate)
     except Rejected:
         raise
     except Exception as error:  # whatever a damaged or forged file provokes
-        raise Rejected(f"this is no certificate, or a damaged one ({error!r})") from error
+        raise Rejected(f"this is no certificate, or a damaged one ({error!a:.200})") from error
 
 
 def _require(condition: bool, otherwise: str) -> None:
@@ -65,234 +46,253 @@ def _require(condition: bool, otherwise: str) -> None:
         raise Rejected(otherwise)
 
 
+def _ids(said: Any, below: int, size: int | None = None, least: int = 0) -> list[int]:
+    valid = type(said) is list and all(type(x) is int and least <= x < below for x in said)
+    valid = valid and (len({*said}) == len(said) if size is None else len(said) == size)
+    _require(valid, f"not {size or 'different'} numbers from {least} to {below - 1}: {said!a:.80}")
+    return list(said)
+
+
+def _number(said: Any, least: float = -inf) -> Fraction:  # the door for all others
+    _require(type(said) is float and said >= least, f"no number from {least} on: {said!a:.80}")
+    return Fraction(said)
+
+
+def _row(n: int, shift: int, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
+    (hub, *rim), y, wheel = _ids([*nodes], n), int(_number(factor, 0.0) * 2**shift), kind == "wheel"
+    _require(len(rim) % 2 == 1 < len(rim) if wheel else kind == "cycle", f"no {kind!a:.80}")
+    plus = [*pairwise(rim), (rim[-1], rim[0])] if wheel else [(rim[-1], hub)]
+    minus = [(hub, x) for x in rim] if wheel else pairwise(nodes)
+    return -y * (len(rim) // 2) * wheel, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
+
+
 def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     said = {key: value for key, value in certificate.items() if key != "digest"}
-    known = said["format"] == "bdcc-jax certificate" and said["version"] == 1
-    _require(known, f"unknown format {said['format']!r}, version {said['version']!r}")
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
     digest = hashlib.sha256(text.encode()).hexdigest()
     _require(digest == certificate["digest"], "the certificate was changed: its digest is another")
+    said = json.loads(text)  # anew, so that there are no types but those of JSON, and no NaN
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
-    instance = {"n": graph.n, "m": len(graph.weights), "sha256": hashlib.sha256(data).hexdigest()}
-    _require(said["instance"] == instance, "the certificate is of another instance")
+    n, m, sha256 = graph.n, len(graph.edges), hashlib.sha256(data).hexdigest()
+    form, version, status, proof = (said[key] for key in ("format", "version", "status", "proof"))
+    actual = json.dumps(["bdcc-jax certificate", 1, {"m": m, "n": n, "sha256": sha256}])
+    same = json.dumps([form, version, said["instance"]], sort_keys=True) == actual  # 1 is not True
+    other = f"another instance, or unknown format {form!a:.80}, version {version!a:.80}"
+    _require(same, f"the certificate is of {other}")
     ratios = [w.as_integer_ratio() for w in graph.weights.tolist()]
     shift = 64 + max([0, *(b.bit_length() - 1 for _, b in ratios)])  # 64: for the multipliers
-    weights: Weights = {}
-    for (u, v), (a, b) in zip(graph.edges.tolist(), ratios, strict=True):
-        _require(0 <= u < v < graph.n and (u, v) not in weights, f"a loop, or twice: {(u, v)}")
-        weights[u, v] = (a << shift) // b
-    unit, labels = Fraction(1, 1 << shift), said["labels"]
-    tolerance = TOLERANCE * unit * sum(map(abs, weights.values()))
-    _require(isclose(said["tolerance"], tolerance), f"the tolerance is {float(tolerance)!r}")
-    _require(len(labels) == graph.n, f"{len(labels)} labels of {graph.n} nodes")
-    upper = unit * sum(w for (u, v), w in weights.items() if labels[u] != labels[v])
-    _require(float(upper) == said["objective"], f"the labels cost {float(upper)!r}")
-    prover = _Prover(shift, said.get("exponent", 0))
-    lower, claimed = unit * prover.bound(graph.n, weights, said["proof"]), said["lower_bound"]
-    proven = lower >= Fraction(claimed) - tolerance
-    _require(proven or bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
-    _require(claimed <= upper + tolerance, "HiGHS claims a bound that the labels contradict")
-    met = said["status"] != "optimal" or upper - lower <= 2 * tolerance
-    _require(met, "the clustering is not proven to be optimal")
-    return Verdict(upper, lower, () if proven else tuple(prover.claims))
+    edges = dict.fromkeys((u, v) for u, v in graph.edges.tolist() if 0 <= u < v < n)
+    weights = {e: (a << shift) // b for e, (a, b) in zip(edges, ratios, strict=True)}
+    inner = shift - _ids([said.get("exponent", 0)], shift)[0]  # the unit of numbers in the proof
+    unit, prover = Fraction(1, 1 << shift), _Prover(inner, WORK * (len(text) + n + m))
+    whole = _Graph(_ids(said["labels"], n, size=n), weights, prover)
+    upper, slack = unit * whole.cost(), unit * whole.least() / 1000
+    _require(float(upper) == _number(said["objective"]), f"the labels cost {float(upper)!r}")
+    _require(_number(said["tolerance"], 0.0) >= 0 and status in STATUSES, f"{status!a:.80}")
+    lower, stated = unit * (bound := prover.prove(whole, proof)), _number(said["lower_bound"])
+    _require(status != "optimal" or whole.optimal(bound), "it is not proven to be optimal")
+    if stated <= lower + slack:
+        return Verdict(upper, lower, ())
+    _require(bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
+    claimed = unit * _Prover(inner, prover.steps, True).bound(n, weights, proof)
+    _require(stated - slack <= claimed <= upper + slack, "HiGHS claims what labels contradict")
+    return Verdict(upper, lower, tuple(prover.claims))
 
 
-class _Prover:
-    """One method a rule: each computes a lower bound on an instance by what a proof says."""
+class _Prover:  # a method a rule proves a lower bound; the keys of a proof are its arguments
+    def __init__(self, shift: int, steps: float = inf, believes: bool = False) -> None:
+        self._shift, self.steps, self._believes, self.claims = shift, steps, believes, list[str]()
 
-    def __init__(self, shift: int, exponent: int = 0) -> None:
-        self._shift, self._exponent, self.claims = shift, exponent, list[str]()
+    def pay(self, steps: float) -> None:
+        self.steps -= steps
+        _require(self.steps >= 0, "the proof asks for more work than its length allows")
 
-    def bound(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        """What every clustering costs at least: a multiple of what divides all weights."""
-        bound: int = getattr(self, f"_by_{proof['rule']}")(n, weights, proof)
-        unit = gcd(*weights.values()) or 1
-        return -(-bound // unit) * unit
+    def bound(self, n: int, weights: Any, proof: Any) -> int:
+        return self.prove(_Graph([0] * n, weights, self), proof)
 
-    def _units(self, number: float) -> int:
-        numerator, denominator = number.as_integer_ratio()
-        return (numerator << (self._shift - self._exponent)) // denominator  # rounded down
+    def prove(self, graph: _Graph, proof: Any) -> int:
+        rule, said = proof["rule"], {key: value for key, value in proof.items() if key != "rule"}
+        _require(rule in RULES, f"this is no certificate: the rule {rule!a:.80}")
+        bound: int = getattr(self, f"_by_{rule}")(graph, **said)
+        return -(-bound // graph.unit) * graph.unit  # every clustering costs a multiple of it
 
-    def _by_enumeration(self, n: int, weights: Weights, _: dict[str, Any]) -> int:
-        """The best clustering of every set of nodes: the cluster of its first one, and the rest."""
-        _require(n <= 10, f"{n} nodes are too many to look at all clusterings")
-        kept, best = [0] * (1 << n), [0] * (1 << n)
-        for s in range(1, 1 << n):
-            kept[s] = best[s] = sum(w for (u, v), w in weights.items() if s >> u & s >> v & 1)
+    def _by_enumeration(self, graph: _Graph) -> int:
+        n, edges = len(graph.at), graph.weights().items()
+        self.pay(3**n if n <= 8 else inf)
+        kept = [sum(w for (u, v), w in edges if s >> u & s >> v & 1) for s in range(1 << n)]
+        best = [*kept]  # of every set of nodes: the cluster of its first one, and the rest
+        for s in range(1 << n):
             others = rest = s & (s - 1)
             while rest:
                 best[s] = max(best[s], kept[s ^ rest] + best[rest])
                 rest = (rest - 1) & others
         return kept[-1] - best[-1]
 
-    def _by_lp(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        return self._relaxed(n, weights, proof)[0]
-
-    def _relaxed(self, n: int, weights: Weights, proof: dict[str, Any]) -> tuple[int, Weights]:
-        """The bound of the parts and of what is outside of them, and the reduced costs there."""
-        part, proofs = proof.get("part", [-1] * n), proof.get("proofs", {})
-        numbers, size = {p: count() for p in part}, Counter(part)
-        local = [next(numbers[p]) for p in part]
-        outside, constant = dict(weights), 0
-        rows: dict[int, list[Any]] = {}  # inside each part
-        for kind, multiplier, *nodes in proof["rows"]:
-            y = self._units(multiplier)
-            valid = y >= 0 and all(type(node) is int and 0 <= node < n for node in nodes)
-            _require(valid, f"the {kind} {nodes} times {multiplier}")
-            if (p := part[nodes[0]]) >= 0 and all(part[node] == p for node in nodes):
-                rows.setdefault(p, []).append([kind, multiplier, *map(local.__getitem__, nodes)])
-            else:
-                constant += _add_row(outside, kind, y, nodes)
-        instances: dict[int, Weights] = {p: {} for p in rows}
-        for u, v in [pair for pair in outside if part[pair[0]] == part[pair[1]] >= 0]:
-            instances.setdefault(part[u], {})[local[u], local[v]] = outside.pop((u, v))
-        bound = constant + sum(r for r in outside.values() if r < 0)
-        for p, instance in instances.items():
-            ways = [{"rule": "lp", "rows": rows.get(p, [])}, *proofs.get(str(p), [])]
-            bound += max(self.bound(size[p], instance, way) for way in ways)
-        return bound, outside
-
-    def _by_branching(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        """Every clustering keeps an edge or cuts it; the price of doing otherwise is too high."""
-        bounds, todo, price = [], [(weights, 0)], 1 << (self._shift + 2048)
-        for node in proof["nodes"]:
-            w, paid = todo.pop()
-            if isinstance(node, dict):
-                bounds.append(paid + self.bound(n, w, node))
-            else:
-                e = _pair(*node)
-                todo += [({**w, e: w.get(e, 0) + p}, paid - min(0, p)) for p in (-price, price)]
-        _require(not todo, f"{len(todo)} branches of the tree are missing")
-        return min(bounds)
-
-    def _by_presolve(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        graph = _Multigraph(n, weights)
-        for rule, *slots in proof["steps"]:
-            graph.step(rule, slots)
-        return self._rest(graph, proof["nodes"], proof["proof"])
-
-    def _by_fixing(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        """A clustering decides otherwise, at a price, or is one of what the decisions leave."""
-        bound, reduced = self._relaxed(n, weights, proof["lp"])
-        kept, cut = proof["kept"], proof["cut"]
-        prices = [s * reduced.get(_pair(*e), 0) for s, es in ((1, kept), (-1, cut)) for e in es]
-        otherwise = bound + max(0, min(prices))
-        graph = _Multigraph(n, weights)
-        graph.constant = sum(graph.set(u, v, 0) for u, v in cut)
-        for u, v in kept:
-            graph.join(u, v)
-        if any(graph.find(u) == graph.find(v) for u, v in cut):
-            return otherwise  # the decisions contradict each other
-        slots = list(dict.fromkeys(map(graph.find, range(n))))
-        return min(otherwise, self._rest(graph, slots, proof["proof"]))
-
-    def _rest(self, graph: _Multigraph, slots: list[int], proof: dict[str, Any]) -> int:
-        """The bound of what is left; edges of other nodes than these are dropped."""
-        number = {graph.find(slot): i for i, slot in enumerate(slots)}
-        edges = [(a, b, w) for a, at in enumerate(graph.weights) for b, w in at.items() if a < b]
-        rest = {_pair(number[a], number[b]): w for a, b, w in edges if {a, b} <= number.keys()}
-        dropped = sum(min(0, w) for a, b, w in edges if not {a, b} <= number.keys())
-        return graph.constant + dropped + self.bound(len(slots), rest, proof)
-
-    def _by_highs(self, n: int, weights: Weights, proof: dict[str, Any]) -> int:
-        bound, claimed = self.bound(n, weights, proof["proof"]), float(proof["lower_bound"])
-        sizes = f"{n} nodes and {len(weights)} edges: at least {claimed!r}"
-        self.claims.append(f"{sizes} (proven: at least {bound / (1 << self._shift)!r})")
+    def _by_lp(self, graph: _Graph, rows: Any, part: Any = None, proofs: Any = None) -> int:
+        if part is not None:
+            return int(self._divided(graph, rows, part, proofs, "lp")[0])
+        read = [_row(len(graph.at), self._shift, *row) for row in rows]
+        bound = graph.take(read, 1) + graph.negative
+        graph.take(read, -1)  # undone: no more work than the rows are long
         return bound
 
+    def _divided(self, graph: _Graph, rows: Any, part: Any, proofs: Any, rule: str) -> Any:
+        n, outside = len(graph.at), graph.copy()
+        nodes: dict[int, list[int]] = {p: [] for p in [-1, *_ids(part, n, size=n, least=-1)]}
+        for x, p in enumerate(part):
+            nodes[p].append(x)
+        local = {x: i for xs in nodes.values() for i, x in enumerate(xs)}
+        own: dict[int, list[Any]] = {p: [] for p in nodes}
+        for kind, factor, *ends in rows:
+            p = part[ends[0]] if len({part[x] for x in _ids(ends, n)}) == 1 else -1
+            own[p].append([kind, factor, *(local[x] if p >= 0 else x for x in ends)])
+        crossing, _ = [_row(n, self._shift, *row) for row in own.pop(-1)], nodes.pop(-1)
+        _require(rule == "lp" and proofs.keys() <= {*map(str, nodes)}, "a proof of no part")
+        bound, good = outside.take(crossing, 1), []
+        for p, xs in nodes.items():
+            ways = [{"rule": "lp", "rows": own[p]}, *proofs.get(str(p), [])]
+            piece = outside.without(xs)
+            bound += (best := max(self.prove(piece, way) for way in ways))
+            good.append(1000 * (piece.cost() - best) <= piece.least())
+        graph.met = None if crossing or any(outside.at) else all(good)
+        return bound + outside.negative, outside
 
-class _Multigraph:
-    """The instance while the steps of presolve are made; nodes are named by slots."""
+    def _by_branching(self, graph: _Graph, nodes: Any) -> int:
+        price = graph.unit * (1 + (1 << self._shift + 1100) // graph.unit)  # so unit stays valid
+        graph, bounds, paid, todo = graph.copy(), list[int](), 0, [list[Any](), []]
+        for node in nodes:
+            for u, v, amount, toll in todo.pop():
+                graph.add(u, v, amount)
+                paid += toll
+            if type(node) is list:
+                u, v = _ids(node, len(graph.at))
+                todo[-1].append((u, v, price, -price))  # when both branches are done
+                todo += [[(u, v, -2 * price, price)], [(u, v, price, 0)]]
+            else:
+                bounds.append(paid + self.prove(graph, node))
+        _require(len(todo) == 1, f"{len(todo) - 1} branches of the tree are missing")
+        return min(bounds)
 
-    def __init__(self, n: int, weights: Weights) -> None:
-        self._parent, self.constant = list(range(n)), 0
-        self.weights: list[dict[int, int]] = [{} for _ in range(n)]
+    def _by_presolve(self, graph: _Graph, steps: Any, nodes: Any, proof: Any) -> int:
+        left = graph.copy(sum(step[0] == "split" for step in steps))
+        for step in steps:
+            left.step(*step)
+        rest = left.without(_ids(nodes, len(left.at)))
+        constant, bound = left.constant + left.negative, self.prove(rest, proof)
+        slack = 1000 * (graph.cost() - constant - rest.cost())
+        graph.met = rest.optimal(bound) and slack <= min(graph.least(), rest.least() or inf)
+        return constant + bound
+
+    def _by_fixing(self, graph: _Graph, lp: Any, kept: Any, cut: Any, proof: Any) -> int:
+        bound, outside = self._divided(graph, **lp)
+        kept, cut = ([_ids(pair, len(graph.at)) for pair in pairs] for pairs in (kept, cut))
+        prices = [s * outside.at[u].get(v, 0) for s, es in ((1, kept), (-1, cut)) for u, v in es]
+        otherwise, left, graph.met = bound + max(0, min(prices)), graph.copy(), None
+        constant = sum(left.add(u, v, None) for u, v in cut)
+        for u, v in kept:
+            left.join(u, v)
+        if any(left.find(u) == left.find(v) for u, v in cut):
+            return int(otherwise)  # the decisions contradict each other
+        rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
+        return int(min(otherwise, constant + self.prove(rest, proof)))
+
+    def _by_highs(self, graph: _Graph, lower_bound: Any, proof: Any) -> int:
+        claimed, bound = _number(lower_bound) * (1 << self._shift), self.prove(graph, proof)
+        self.pay(len(graph.at))
+        sizes = f"{len(graph.at)} nodes and {sum(map(len, graph.at)) // 2} edges: at least"
+        self.claims.append(f"{sizes} {lower_bound!r} (proven: at least {bound / 2**self._shift!r})")
+        return max(bound, claimed // 1) if self._believes else bound
+
+
+class _Graph:  # an instance, and labels; joined nodes have several names, their slots
+    def __init__(self, labels: list[int], weights: Any, prover: _Prover, unit: int = 0) -> None:
+        self.labels, self._parent, self._prover = labels, [*range(len(labels))], prover
+        self.constant, self.negative, self.unit = 0, 0, unit or gcd(*weights.values()) or 1
+        self.at: list[dict[int, int]] = [{} for _ in labels]
+        self.met: bool | None = None  # whether the labels are optimal in every piece
+        prover.pay(4 * (len(labels) + len(weights)))
         for (u, v), w in weights.items():
-            self.set(u, v, w)
+            self.add(u, v, w)
+
+    def copy(self, more: int = 0) -> _Graph:
+        return _Graph(self.labels + [0] * more, self.weights(), self._prover, self.unit)
+
+    def weights(self) -> dict[tuple[int, int], int]:
+        return {(u, v): w for u, at in enumerate(self.at) for v, w in at.items() if u < v}
+
+    def least(self) -> int:
+        return min(map(abs, self.weights().values()), default=0)
+
+    def cost(self) -> int:
+        return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
+
+    def optimal(self, bound: int) -> bool:
+        gap = self.cost() - bound
+        return gap <= 0 or (1000 * gap <= self.least() if self.met is None else self.met)
+
+    def add(self, a: int, b: int, amount: int | None) -> int:
+        before = self.at[a].pop(b, 0)
+        self.at[b].pop(a, None)
+        if after := 0 if amount is None else before + amount:
+            self.at[a][b] = self.at[b][a] = after
+        self.negative += min(0, after) - min(0, before)
+        return before
+
+    def take(self, rows: list[tuple[int, Any]], sign: int) -> int:
+        for u, v, amount in (entry for _, entries in rows for entry in entries):
+            self.add(u, v, sign * amount)
+        return sum(cost for cost, _ in rows)
+
+    def without(self, slots: list[int]) -> _Graph:
+        number = {self.find(slot): i for i, slot in enumerate(slots)}
+        inner = [(u, v) for u in number for v in self.at[u] if u < v and v in number]
+        weights = {(number[u], number[v]): self.add(u, v, None) for u, v in inner}
+        return _Graph([self.labels[slot] for slot in slots], weights, self._prover)
 
     def find(self, slot: int) -> int:
         while self._parent[slot] != slot:
             self._parent[slot] = slot = self._parent[self._parent[slot]]
         return slot
 
-    def set(self, a: int, b: int, w: int) -> int:
-        """Change the weight of an edge; returns what it was."""
-        before = self.weights[a].pop(b, 0)
-        self.weights[b].pop(a, None)
-        if w:
-            self.weights[a][b] = self.weights[b][a] = w
-        return before
-
     def join(self, slot: int, into: int) -> None:
-        a, b = sorted(map(self.find, (slot, into)), key=lambda x: len(self.weights[x]))
+        a, b = sorted(map(self.find, (slot, into)), key=lambda x: len(self.at[x]))
         self._parent[a] = b
-        for y, w in list(self.weights[a].items()) if a != b else ():
-            self.set(a, y, 0)
-            if y != b:
-                self.set(b, y, w + self.weights[b].get(y, 0))
+        for y in [*self.at[a]] if a != b else ():
+            self.add(b, y, self.add(a, y, None) * (y != b))
 
-    def step(self, rule: str, slots: list[int]) -> None:
-        """Make one step; where its rule fails by a bit, that much is taken off the bound."""
-        if rule == "split":
-            slot, copy, *neighbours = slots
-            _require(copy == len(self.weights), f"slot {copy} is taken")
-            self._parent.append(copy)
-            self.weights.append({})
-            for y in set(map(self.find, neighbours)):
-                self.set(copy, y, self.set(self.find(slot), y, 0))
+    def step(self, rule: Any, *named: Any) -> None:
+        slots = _ids([*named], len(self.at))
+        a, b, *others = nodes = [*map(self.find, slots)]
+        w, known = self.at[a].get(b, 0), JOINS + LOOSENS if len(slots) == 2 else ("triangle",)
+        if rule == "split" and not self.at[b]:  # without edges it is as good as new
+            self.labels[slots[1]] = self.labels[slots[0]]
+            for y in {*others} - {a}:
+                self.add(b, y, self.add(a, y, None))
             return
-        a, b, *third = nodes = [self.find(slot) for slot in slots]
-        _require(len({*nodes}) == len(nodes) == 2 + (rule == "triangle"), f"{rule} {slots}")
-        if rule in ("attracted", "separated"):
-            self.constant += min(0, self.set(a, b, 0))
-        elif rule == "weakened":
-            positive = sum(w for w in self.weights[a].values() if w > 0)
-            if self.weights[a].get(b, 0) < -positive:
-                self.constant += self.set(a, b, -positive) + positive
-        else:
-            # With so much more weight the rule would hold, and no optimum moves by more than that.
-            short = self._triangle(a, b, *third) if third else self._edge(rule, a, b)
-            self.constant -= max(0, short)
-            for slot in slots[:-1]:
-                self.join(slot, slots[-1])
-
-    def _edge(self, rule: str, a: int, b: int) -> int:
-        """How much the edge ab falls short of what a rule asks for."""
-        at_a, at_b, w = self.weights[a], self.weights[b], self.weights[a].get(b, 0)
-        if rule == "dominant":
-            return sum(map(abs, at_a.values())) - abs(w) - w
-        both = [(at_a.get(x, 0), at_b.get(x, 0)) for x in (at_a.keys() | at_b.keys()) - {a, b}]
-        if rule == "secluded":
-            return sum(max(0, x, y) for x, y in both) - w
-
-        def differ(t: int) -> int:  # convex in t
-            return sum(abs(t * x - (1024 - t) * y) for x, y in both)
-
-        t = bisect(range(1024), False, key=lambda t: differ(t + 1) >= differ(t))
-        return -(-differ(t) // 1024) - w
-
-    def _triangle(self, a: int, b: int, c: int) -> int:
-        """How much the three edges fall short of what the rule asks for."""
-        ab, ac, bc = (self.weights[x].get(y, 0) for x, y in ((a, b), (a, c), (b, c)))
-        out = [[w for y, w in self.weights[x].items() if y not in (a, b, c)] for x in (a, b, c)]
-        rest, alone = [sum(map(abs, ws)) for ws in out], sum(w for ws in out for w in ws if w > 0)
-        short = min(sum(rest) - max(rest), alone) - ab - ac - bc
-        two = zip(rest, (ab + ac, ab + bc, ac + bc), strict=True)
-        return 3 * max(short, *(min(r, alone) - w for r, w in two))
-
-
-def _add_row(weights: Weights, kind: str, y: int, nodes: list[int]) -> int:
-    """Add y times a row to the weights: a cycle, or a hub and its rim. Returns what it costs."""
-    hub, *rim = nodes
-    plus, minus = [(nodes[-1], hub)], list(pairwise(nodes))
-    if kind == "wheel":
-        plus, minus = list(pairwise([*rim, rim[0]])), [(hub, x) for x in rim]
-    _require(kind == "cycle" or (kind == "wheel" and len(rim) % 2 == 1), f"the {kind} {nodes}")
-    for sign, pairs in ((y, plus), (-y, minus)):
-        for e in [_pair(a, b) for a, b in pairs if a != b]:
-            weights[e] = weights.get(e, 0) + sign
-    return -y * (len(rim) // 2) if kind == "wheel" else 0
-
-
-def _pair(a: int, b: int) -> tuple[int, int]:
-    return (a, b) if a < b else (b, a)
+        _require(rule in known and len({*nodes}) == len(nodes) < 4, f"no {rule!a:.50} of {slots}")
+        if rule in LOOSENS:
+            weak = rule == "weakened"
+            self._prover.pay(len(self.at[a]) * weak)
+            less = min(0, w + sum(max(0, x) for x in self.at[a].values())) if weak else w
+            self.constant += min(0, less)
+            self.add(a, b, -less)
+            return
+        near = nodes[: 1 if rule == "dominant" else 3]
+        self._prover.pay(sum(len(self.at[x]) for x in near) * (24 if rule == "similar" else 1))
+        out = [{y: x for y, x in self.at[z].items() if y not in nodes} for z in near]
+        rest = [sum(map(abs, at.values())) for at in out]
+        both = [(out[0].get(y, 0), out[-1].get(y, 0)) for y in out[0].keys() | out[-1].keys()]
+        short = (rest[0] if rule == "dominant" else sum(max(0, x, y) for x, y in both)) - w
+        if rule == "similar":  # how much they differ, |t x - (1024 - t) y|, is convex in t
+            lines = [(x + y, 1024 * y) for x, y in both]
+            rise = lambda t: sum(abs(t * s + s - c) - abs(t * s - c) for s, c in lines)  # noqa: E731
+            t = bisect(range(1024), 0, key=rise)
+            short = -(-sum(abs(t * s - c) for s, c in lines) // 1024) - w
+        if rule == "triangle":
+            alone = sum(max(0, x) for at in out for x in at.values())
+            inner = [sum(self.at[x].get(y, 0) for y in nodes) for x in nodes]
+            asked = [min(r, alone) for r in (*rest, sum(rest) - max(rest))]
+            short = max(r - i for r, i in zip(asked, (*inner, sum(inner) // 2), strict=True))
+        self.constant -= max(0, short)  # with so much more weight the rule would hold
+        for slot in slots[:-1]:
+            self.join(slot, slots[-1])

@@ -97,12 +97,14 @@ def random_proof(rng, n, depth=2):
     """Any nonsense of the right shape; what it leaves is often enumerated, so that it matters."""
 
     def nodes(least, most, below=n):
-        return rng.integers(0, below, rng.integers(least, most + 1)).tolist()
+        if rng.random() < 0.03:  # repeated: to be rejected
+            return rng.integers(0, below, rng.integers(least, most + 1)).tolist()
+        return rng.permutation(below)[: rng.integers(least, most + 1)].tolist()
 
     def lp():
-        kinds = ("cycle", "wheel")
-        rows = [[rng.choice(kinds), float(rng.integers(0, 4)), *nodes(2, 6)] for _ in range(6)]
-        rows = rows[: rng.integers(0, 7)]
+        rows = [["cycle", float(rng.integers(0, 4)), *nodes(2, 6)] for _ in range(6)]
+        rows += [["wheel", float(rng.integers(0, 4)), *nodes(4, 4)] for _ in range(n > 3)]
+        rows = [rows[i] for i in rng.permutation(len(rows))[: rng.integers(0, 7)]] if n > 1 else []
         return {"rule": "lp", "rows": rows}
 
     def parts():
@@ -121,16 +123,17 @@ def random_proof(rng, n, depth=2):
         steps, slots = [], n
         for _ in range(rng.integers(1, 4)):
             kind = str(rng.choice([*JOINS, "triangle", "weakened", "split", "separated"]))
-            ends = rng.integers(0, slots, 2 + (kind == "triangle")).tolist()
+            ends = rng.permutation(slots)[: 2 + (kind == "triangle")].tolist()
             if kind == "split":
-                ends, slots = [ends[0], slots, *nodes(0, 3, slots)], slots + 1
+                ends = list(dict.fromkeys([ends[0], slots, *nodes(0, 3, slots)]))
+                slots += 1
             steps.append([kind, *ends])
         kept = rng.permutation(slots)[: max(1, slots - (rng.random() < 0.2))].tolist()
         child = random_proof(rng, len(kept), depth - 1)
         return {"rule": rule, "steps": steps, "nodes": kept, "proof": child}
     if rule == "fixing":
         kept, cut = ([nodes(2, 2) for _ in range(rng.integers(0, 3))] for _ in range(2))
-        left = n - len({tuple(sorted(pair)) for pair in kept if pair[0] != pair[1]})
+        left = n - len({tuple(sorted(pair)) for pair in kept if len({*pair}) == 2})
         child = random_proof(rng, max(1, left), depth - 1)
         return {"rule": rule, "lp": parts(), "kept": kept, "cut": cut, "proof": child}
     if rule == "branching":
@@ -222,18 +225,24 @@ def test_a_liar_who_signs_again_proves_nothing_false():
         ("lower_bound", -1.0, "no lower bound above -2.0"),
         ("objective", -3.0, "the labels cost -2.0"),
         ("labels", [0] * 6, "the labels cost 0.0"),
-        ("labels", [0] * 5, "5 labels of 6 nodes"),
-        ("tolerance", 1.0, "the tolerance is"),
+        ("labels", [0] * 5, "not 6 numbers from 0 to 5"),
+        ("labels", [0, 1, 2, 3, 4, True], "not 6 numbers from 0 to 5"),
+        ("tolerance", -1.0, "no number from 0.0 on"),
+        ("status", "optimal ", "'optimal '"),
         ("version", 2, "unknown format 'bdcc-jax certificate', version 2"),
         ("instance", {}, "another instance"),
-        ("proof", {"rule": "bound"}, "no certificate, or a damaged one"),
-        ("proof", LP, "no lower bound above -5.0"),
-        ("proof", {"rule": "lp", "rows": [["cycle", -1.0, 0, 1]]}, "times -1.0"),
-        ("proof", {"rule": "lp", "rows": [["wheel", 1.0, 0, 1, 2]]}, "the wheel"),
+        ("proof", {"rule": "bound"}, "no certificate: the rule 'bound'"),
+        ("proof", {"rule": "lp"}, "no certificate, or a damaged one"),
+        ("proof", {**LP, "more": []}, "no certificate, or a damaged one"),
+        ("proof", LP, "not proven to be optimal"),
+        ("proof", {"rule": "lp", "rows": [["cycle", -1.0, 0, 1]]}, "no number from 0.0 on: -1.0"),
+        ("proof", {"rule": "lp", "rows": [["wheel", 1.0, 0, 1, 2]]}, "no 'wheel'"),
         ("proof", {**CLAIM, "lower_bound": -2.0}, "not proven to be optimal"),
-        ("proof", {"rule": "branching", "nodes": [[0, 9], LP, LP]}, "IndexError"),
+        ("proof", {"rule": "branching", "nodes": [[0, 9], LP, LP]}, "different numbers"),
+        ("proof", {"rule": "branching", "nodes": [[-1, 0], LP, LP]}, "different numbers"),
+        ("proof", {"rule": "branching", "nodes": [[1, 1], LP, LP]}, "different numbers"),
         ("proof", {"rule": "branching", "nodes": [[0, 1], LP]}, "1 branches of the tree"),
-        ("proof", {"rule": "branching", "nodes": [LP, LP]}, "no certificate, or a damaged one"),
+        ("proof", {"rule": "branching", "nodes": [LP, LP]}, "-1 branches of the tree"),
     ],
 )
 def test_what_is_wrong_is_said(key, value, message):
