@@ -152,6 +152,6 @@ class Bounds:
         """OPTIMAL, which takes a proof, or GAP once the bounds are close enough, else None."""
         if self.excess <= self.tolerance and self.proof.proven:
             return Status.OPTIMAL
-        share = self.excess / abs(self.upper) if self.upper else inf
-        near = self.excess <= self._absolute_gap or share <= self._gap
+        relative = self._gap * abs(self.upper) if self.upper else 0.0
+        near = self.excess <= max(self._absolute_gap, relative)
         return Status.GAP if near and self.excess > 0.0 else None

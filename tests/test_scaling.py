@@ -60,13 +60,16 @@ def test_the_smallest_weights(options, signs, exponent):
 @pytest.mark.parametrize("heavy", [1.0, 1e-290, 1e300])
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_the_smallest_among_others(options, heavy):
-    """In the same component, and in one of their own."""
+    """In the same component, and in one of their own: too far apart for any LP solver.
+
+    What presolve does not decide may be left unproven, and is said to be then.
+    """
     third = np.arange(RAW.m) % 3 == 0
     edges = np.concatenate([RAW.edges, RAW.edges + RAW.n])
     weights = np.concatenate([np.where(third, WHOLE * heavy, WHOLE * TINY), WHOLE * TINY])
     graph = Graph(2 * RAW.n, edges, weights)
     result = solve(graph, options=options, time_limit=60)
-    assert result.status == "optimal"
+    assert result.status in ("optimal", "numerical")
     usual = Graph(RAW.n, RAW.edges[third], WHOLE[third])
     assert usual.objective(result.labels[: RAW.n]) == pytest.approx(brute_force(usual))
     assert verify(graph, result.certificate).claims == ()

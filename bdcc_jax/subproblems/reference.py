@@ -68,7 +68,8 @@ class ReferenceSolver:
         supply = np.abs(self._graph.weights[ball.target_edges])
         unit = supply.max()
         supply = supply / unit
-        capacity = np.minimum(self._graph.weights[ball.edges] / unit, supply.sum())
+        with np.errstate(over="ignore"):  # wider than all that can be sent
+            capacity = np.minimum(self._graph.weights[ball.edges] / unit, supply.sum())
 
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = 2 * m + k, n - 1
