@@ -69,7 +69,7 @@ class Bounds:
         self._gap, self._absolute_gap = gap, absolute_gap
         self.tolerance = allowed_excess(graph.weights) if tolerance is None else tolerance
         total = float(np.abs(graph.weights).sum())
-        self.noise, self._believed = NOISE * total, BELIEVED * total
+        self.noise, self.believed = NOISE * total, BELIEVED * total
         self._unit = exact_unit(graph.weights)
         self._lower = graph.negative_sum
         self.proof: Proof = Relaxation.trivial(graph)
@@ -111,9 +111,9 @@ class Bounds:
         """
         if self._unit and np.isfinite(bound):
             # Every objective is a multiple of the unit: so is the smallest one.
-            error = min(self.noise, self._unit / 8) if proof.proven else self._believed
+            error = min(self.noise, self._unit / 8) if proof.proven else self.believed
             bound = self._unit * ceil((bound - error) / self._unit)
-        if bound > self.upper + self._believed:
+        if bound > self.upper + self.believed:
             logger.warning("a bound of %g is refused: a clustering costs %g", bound, self.upper)
             return False
         excess = max(0.0, min(excess, self.above(float(bound))))

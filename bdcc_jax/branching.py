@@ -36,6 +36,10 @@ from .subproblems.separation import Separation
 FRACTIONAL = 1e-6
 """A value of x this far from 0 and 1 is fractional."""
 
+FUTILE = 500
+"""So many leaves are divided whose gap is within HiGHS' tolerances: beside heavy weights its LP
+does not see the light ones, and the tree would have to list all that these can do."""
+
 PAYS = 0.05
 """Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
 
@@ -47,7 +51,7 @@ class Node:
     """What divides them further; None if their LP has not been solved, or need not be divided."""
 
     exhausted = False
-    """Whether float64 cannot tell its bound from the cost of the best clustering."""
+    """Whether its bound is that of the best clustering, as far as float64 can tell."""
 
     basis: tuple[IntArray, IntArray]
     """Of the last LP, for those of the two halves to start from."""
@@ -91,6 +95,7 @@ class Tree:
         proof.rows = master.rows
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
+        self._futile = 0
         master.sharpen()
 
     @property
@@ -100,8 +105,8 @@ class Tree:
 
     @property
     def exhausted(self) -> bool:
-        """Whether the bound is as high as float64 lets it be."""
-        return self._leaves[0].exhausted
+        """Whether the bound is about as high as float64 and HiGHS let it be."""
+        return self._leaves[0].exhausted or self._futile > FUTILE
 
     def grow(self) -> Separation:
         """Divide the weakest leaf, or solve its LP; returns the rows that were added on the way."""
@@ -113,6 +118,7 @@ class Tree:
             self.proof.nodes[node.number] = node.why
             heapq.heappush(self._leaves, node)
         else:
+            self._futile += self._bounds.cutoff - node.bound <= self._bounds.believed
             first = len(self.proof.nodes)
             kept, cut = (
                 Node(first + way, {**node.cut, node.edge: way}, node.bound, node.why)
@@ -176,6 +182,7 @@ class Tree:
                 node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])
             gap = bounds.cutoff - node.bound
             if gap <= 0.0:
+                node.exhausted = True
                 return
             separation = engine.separate(x, clock)
             if separation.satisfied and node.bound - tightened >= PAYS * gap:
