@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 import time
 import tracemalloc
 from collections import Counter
@@ -11,11 +12,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from certificates import written
-from families import joined, wheel
+from families import joined, small_instances, wheel
 from forgeries import judge, mutated, originals, signed_again
 from oracles import random_graph
 
-from bdcc_jax import Graph, Rejected, solve, verify
+from bdcc_jax import Graph, Options, Rejected, solve, verify
+from bdcc_jax.verify import WORK
 
 LP = {"rule": "lp", "rows": []}
 SQUARE = Graph(4, [(0, 1), (0, 3), (1, 2), (2, 3)], [1.0, -5.0, 1.0, 1.0])  # optimum -4
@@ -211,6 +213,22 @@ def test_too_much_work_is_refused():
     nine = random_graph(np.random.default_rng(0), 9, 1.0)
     with pytest.raises(Rejected, match="more work"):
         verify(nine, forged(nine, {"rule": "enumeration"}, lower_bound=-1e6))
+
+
+def test_the_solver_asks_for_less_than_half_of_what_is_allowed(monkeypatch):
+    """Also where every node is in an enumeration, or in a join of a dense instance."""
+    monkeypatch.setattr(sys.modules["bdcc_jax.verify"], "WORK", WORK // 2)
+    rng = np.random.default_rng(0)
+    cluster, (u, v) = rng.integers(0, 4, 100), np.triu_indices(100, 1)
+    w = np.where((cluster[u] == cluster[v]) ^ (rng.random(len(u)) < 0.05), 1, -1)
+    graphs = [
+        joined([wheel(7) for _ in range(40)]),
+        Graph.from_edges(u, v, w),
+        *small_instances(1).values(),
+    ]
+    for graph in graphs:
+        for options in (Options(), Options(odd_wheels=False)):
+            verify(graph, written(solve(graph, options=options, time_limit=5)))
 
 
 @pytest.mark.parametrize("depth", [900, 5000, 100_000])
