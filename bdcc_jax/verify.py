@@ -272,13 +272,13 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         _require(rule in known and len({*nodes}) == len(nodes) < 4, f"no {rule!a:.50} of {slots}")
         if rule in LOOSENS:
             weak = rule == "weakened"
-            self._prover.pay(len(self.at[a]) * weak)
+            self._prover.pay(len(self.at[a]) * weak / 4)
             less = min(0, w + sum(max(0, x) for x in self.at[a].values())) if weak else w
             self.constant += min(0, less)
             self.add(a, b, -less)
             return
         near = nodes[: 1 if rule == "dominant" else 3]
-        self._prover.pay(sum(len(self.at[x]) for x in near) * (24 if rule == "similar" else 1))
+        self._prover.pay(sum(len(self.at[x]) for x in near) * (8 if rule == "similar" else 1))
         out = [{y: x for y, x in self.at[z].items() if y not in nodes} for z in near]
         rest = [sum(map(abs, at.values())) for at in out]
         both = [(out[0].get(y, 0), out[-1].get(y, 0)) for y in out[0].keys() | out[-1].keys()]

@@ -52,10 +52,13 @@ def signed_again(certificate):
 
 
 def tree(rng, n, depth, leaf):
-    """A binary tree of decisions, as a list."""
+    """A binary tree of decisions, as a list; often on few pairs, some by other names."""
     if depth == 0 or rng.random() < 0.2:
         return [leaf()]
-    return [rng.sample(range(n), 2), *tree(rng, n, depth - 1, leaf), *tree(rng, n, depth - 1, leaf)]
+    pair = rng.choice([[0, 1], rng.sample(range(n), 2)])
+    if rng.random() < 0.1:
+        pair = [x - n if rng.random() < 0.5 else x for x in pair]
+    return [pair, *tree(rng, n, depth - 1, leaf), *tree(rng, n, depth - 1, leaf)]
 
 
 def a_proof(rng, n, depth):
@@ -70,8 +73,10 @@ def a_proof(rng, n, depth):
         found = []
         for _ in range(rng.randrange(4) if n > 1 else 0):
             kind = "wheel" if n > 3 and rng.random() < 0.3 else "cycle"
-            size = 4 if kind == "wheel" else rng.randint(2, n)
-            found.append([kind, rng.choice([0.25, 1.0, 2.0, 1e308]), *rng.sample(range(n), size)])
+            nodes = rng.sample(range(n), 4 if kind == "wheel" else rng.randint(2, n))
+            if rng.random() < 0.05:
+                nodes = [x - n if rng.random() < 0.5 else x for x in nodes]
+            found.append([kind, rng.choice([0.25, 1.0, 2.0, 1e308]), *nodes])
         return found
 
     def parts():
@@ -171,10 +176,11 @@ def mutated(rng, original, seeds):
 
 
 def originals():
-    """Certificates of instances with 3 to 8 nodes that use every rule between them."""
+    """Certificates of instances with 2 to 8 nodes that use every rule between them."""
     rng = np.random.default_rng(0)
     graphs = [random_graph(rng, 3 + i % 6, 0.9, ("normal", "ties")[i % 2]) for i in range(12)]
     graphs += [Graph(4, [(0, 1), (0, 3), (1, 2), (2, 3)], [1.0, -5.0, 1.0, 1.0])]
+    graphs += [Graph(2, [(0, 1)], [w]) for w in (-4.0, 4.0, -0.1)]
     graphs += [wheel(3), wheel(5), wheel(7), joined([wheel(3), wheel(3)])]
     graphs += [Graph(3, [(0, 1), (1, 2), (0, 2)], [5e-324, 1e300, -1.0])]
     graphs += [Graph(5, [(0, 1), (2, 3), (3, 4), (2, 4)], [1e12, 1e-3, 2e-3, -1.5e-3])]

@@ -1,6 +1,9 @@
 """``bdcc-jax solve --certificate`` and ``bdcc-jax verify``."""
 
+import hashlib
 import json
+from fractions import Fraction
+from math import inf
 
 import pytest
 from certificates import TWO_WHEELS, claimed
@@ -8,6 +11,7 @@ from families import wheel
 
 import bdcc_jax
 from bdcc_jax import cli
+from bdcc_jax.cli.verify import _below, _exactly
 
 
 @pytest.fixture
@@ -57,3 +61,54 @@ def test_an_existing_certificate_is_kept(files, capsys):
         cli.main(["solve", str(files / "wheel.txt"), "--certificate", str(files / "c.json")])
     assert "exists" in capsys.readouterr().err
     assert (files / "c.json").read_bytes() == before
+
+
+def signed_again(certificate):
+    content = {key: value for key, value in certificate.items() if key != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("status", "optimal\x1b[2J\x1b[Haccepted: everything is proven\n"),
+        ("status", "optimal \u202e\ud800"),
+        ("status", ["optimal"]),
+        ("format", "\x1b]0;" + "x" * 10_000),
+        ("objective", 1e308),
+        ("lower_bound", 1e308),
+        ("lower_bound", 10**400),
+        ("tolerance", True),
+        ("\x1b[2J", "\ud800"),
+        ("proof", {"rule": "\x1b[2J\ud800"}),
+        ("proof", {"rule": "lp", "rows": [], "\x1b[2J\ud800": 0}),
+        ("instance", {"\ud800": "\x1b[2J"}),
+        ("labels", ["\x1b[2J"] * 6),
+    ],
+)
+def test_what_a_file_says_does_nothing_to_a_terminal(files, capsys, key, value):
+    certificate = json.loads((files / "c.json").read_text())
+    (files / "bad.json").write_text(json.dumps(signed_again({**certificate, key: value})))
+    code = cli.main(["verify", str(files / "wheel.txt"), str(files / "bad.json"), "--strict"])
+    out, err = capsys.readouterr()
+    if key != "\x1b[2J":  # what nobody asks for is not looked at
+        assert code == 1
+        assert out == ""
+        assert err.startswith("bdcc-jax: rejected: ")
+        assert err.count("\n") == 1
+    assert len(out + err) < 500
+    assert all(c == "\n" or (c.isascii() and c.isprintable()) for c in out + err)
+
+
+def test_the_gap_is_exact(tmp_path, capsys):
+    graph = bdcc_jax.Graph(3, [(0, 1), (1, 2), (0, 2)], [0.1, 0.1, -0.3])
+    bdcc_jax.write(graph, tmp_path / "g.txt")
+    proof = {"rule": "lp", "rows": []}
+    found = {"labels": [0, 0, 0], "objective": 0.0, "lower_bound": -0.3, "status": "gap"}
+    certificate = {**bdcc_jax.solve(graph).certificate, **found, "proof": proof}
+    (tmp_path / "c.json").write_text(json.dumps(signed_again(certificate)))
+    assert cli.main(["verify", str(tmp_path / "g.txt"), str(tmp_path / "c.json")]) == 0
+    assert "gap           0.3 (exactly 5404319552844595 / 2^54)\n" in capsys.readouterr().out
+    assert _exactly(Fraction(2) ** 2000) == f"1.8e+308 (exactly {2**2000})"
+    assert _below(-(Fraction(2) ** 2000)) == -inf

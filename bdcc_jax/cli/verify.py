@@ -44,10 +44,11 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         verdict = verify(graph, certificate)
     except Rejected as error:
-        complain(f"rejected: {error}")
+        complain(f"rejected: {_escaped(str(error))}")
         return REJECTED
     if not arguments.quiet:
-        say(_describe(certificate, verdict))
+        say("
+".join(map(_escaped, _describe(certificate, verdict))))
     if arguments.strict and verdict.claims:
         complain("rejected: not everything is proven")
         return REJECTED
@@ -64,24 +65,41 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _describe(certificate: dict[str, Any], verdict: Verdict) -> str:
+def _describe(certificate: dict[str, Any], verdict: Verdict) -> list[str]:
     upper, lower = verdict.upper_bound, verdict.lower_bound
     rows = {
         "status": certificate["status"],
-        "objective": f"{float(upper)!r} (recomputed from the labels)",
+        "objective": f"{_below(upper)!r} (recomputed from the labels)",
         "lower bound": f"{_below(lower)!r} (proven in exact arithmetic)",
-        "gap": f"{float(upper - lower):.3g}",
+        "gap": _exactly(upper - lower),
     }
     lines = [f"{name:<13} {value}" for name, value in rows.items()]
     if not verdict.claims:
-        return "\n".join([*lines, "accepted: everything is proven"])
+        return [*lines, "accepted: everything is proven"]
     said = certificate["lower_bound"]
     lines.append(f"accepted: the lower bound {said!r} rests on HiGHS' branch and bound, or on an")
     lines.append("earlier run that was killed, for")
-    return "\n".join(lines + [f"  {claim}" for claim in verdict.claims])
+    return lines + [f"  {claim}" for claim in verdict.claims]
+
+
+def _escaped(line: str) -> str:
+    """A line that does nothing to a terminal, whatever came from a file."""
+    return "".join(c if c.isascii() and c.isprintable() else ascii(c)[1:-1] for c in line)
+
+
+def _exactly(number: Fraction) -> str:
+    """Three digits, and all of them if these are not enough; denominators are powers of two."""
+    short = f"{_below(number):.3g}"
+    if number == 0 or (short != "inf" and Fraction(short) == number):
+        return short
+    halvings = number.denominator.bit_length() - 1
+    return f"{short} (exactly {number.numerator}{f' / 2^{halvings}' if halvings else ''})"
 
 
 def _below(number: Fraction) -> float:
     """The largest float that is not above a number."""
-    rounded = float(number)
+    try:
+        rounded = float(number)
+    except OverflowError:
+        return sys.float_info.max if number > 0 else -inf
     return rounded if rounded <= number else nextafter(rounded, -inf)
