@@ -47,8 +47,7 @@ def _run(arguments: argparse.Namespace) -> int:
         complain(f"rejected: {_escaped(str(error))}")
         return REJECTED
     if not arguments.quiet:
-        say("
-".join(map(_escaped, _describe(certificate, verdict))))
+        say("\n".join(map(_escaped, _describe(certificate, verdict))))
     if arguments.strict and verdict.claims:
         complain("rejected: not everything is proven")
         return REJECTED
