@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import Any, Protocol, TextIO
 
-from .result import Failure
+from .records import Failure
 from .streams import show
 
-if TYPE_CHECKING:
-    from .batch import BatchProgress
+
+class Done(Protocol):
+    """What of a :class:`bdcc_jax.BatchProgress` is shown."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def result(self) -> Any: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def failed(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def eta(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
 
 
 class BatchPrinter:
@@ -42,7 +58,7 @@ class BatchPrinter:
         self._next = float("-inf")
         self._has_header = False
 
-    def __call__(self, state: BatchProgress) -> None:
+    def __call__(self, state: Done) -> None:
         """Show an instance that is done."""
         bad = isinstance(state.result, Failure) or state.result.status != "optimal"
         if not bad and state.seconds < self._next and state.done < state.total:
@@ -58,7 +74,7 @@ class BatchPrinter:
             self._has_header = True
         show(self._line(state), stream)
 
-    def _line(self, state: BatchProgress) -> str:
+    def _line(self, state: Done) -> str:
         name = str(state.index) if self._names is None else self._names[state.index]
         start = (
             f"{f'{state.done}/{state.total}':>13} {state.seconds:>9.1f} {state.eta:>9.1f}  "

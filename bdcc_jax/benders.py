@@ -15,7 +15,7 @@ from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .branching import Tree
 from .branching_proof import Branching
-from .certificate import Claim, Division, Proof, Relaxation
+from .certificate import Claim, Proof, Relaxation
 from .clock import Clock
 from .cover import Cover, vertex_cover
 from .devices import Devices, Host
@@ -24,7 +24,8 @@ from .heuristics import lp_guided
 from .integer_master import IntegerMaster
 from .master import Master, MasterFailed
 from .options import Options
-from .result import Phase, Round, Status
+from .parts import Division
+from .records import Phase, Round, Status
 from .rows import Rows
 from .subproblems.engine import make_engine
 from .subproblems.odd_wheels import violated_wheels

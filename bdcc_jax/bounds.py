@@ -10,7 +10,7 @@ import numpy as np
 from .arrays import BoolArray, FloatArray, IntArray
 from .certificate import Proof, Relaxation
 from .graph import Graph
-from .result import Status
+from .records import Status
 from .sums import exact_sum, exact_unit, sum_down, sum_up
 
 logger = logging.getLogger(__name__)

@@ -32,7 +32,7 @@ from .io import npz
 from .io.files import check_target, write_bytes
 from .options import Options
 from .presolve import Removed
-from .result import Round, Status
+from .records import Round, Status
 from .rows import Rows
 
 logger = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from .enumeration import MOST_NODES, best_of_all
 from .graph import Graph
 from .options import Options
 from .presolve import Removed
-from .result import Progress, Round, Status
+from .records import Progress, Round, Status
 from .rows import Rows
 from .sums import sum_down, sum_up
 

@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from .clock import Clock
-from .progress import HEADINGS, cells
-from .result import Progress
+from .columns import HEADINGS, cells
+from .records import Progress
 from .streams import Lenient, is_terminal
 
 DOING = {

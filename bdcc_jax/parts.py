@@ -14,12 +14,14 @@ row and no edge leaves are independent pieces of the instance itself, with r = w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .certificate import Division, Proof
+from .certificate import Proof, Relaxation
 from .fixing import Fixing, by_reduced_cost
 from .graph import Graph
 from .lagrangian import Lagrangian, constant, row_waste
@@ -166,6 +168,55 @@ class Parts:
             self._bounds[i] = bound
             if proof is not None:
                 self.proofs[i] = proof
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """An LP, some of whose rows are taken back to raise the bound part by part."""
+
+    parts: Parts
+
+    @property
+    def proven(self) -> bool:
+        """If all parts are."""
+        return all(proof.proven for proof in self.parts.proofs.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the LP, the part of every node, and the proofs of the parts that have one."""
+        parts = self.parts
+        proofs = {str(i): [proof.to_dict()] for i, proof in sorted(parts.proofs.items())}
+        lp = Relaxation(parts.graph, parts.all_rows, parts.multipliers).to_dict()
+        return {**lp, "part": parts.part.tolist(), "proofs": proofs}
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is certain in every better clustering, and a proof for what that leaves."""
+
+    graph: Graph
+    parts: Parts
+    fixing: Fixing
+    rest: Proof | None
+
+    @property
+    def proven(self) -> bool:
+        """If the decisions are, and what they leave."""
+        return Division(self.parts).proven and (self.rest is None or self.rest.proven)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the decided edges that are used: those joined, and those that are dropped."""
+        fixing, edges = self.fixing, self.graph.edges
+        # Without a rest the decisions contradict each other: any of the cut edges may tell.
+        cut = fixing.cut if self.rest is None else fixing.cut & self.graph.positive
+        if self.rest is not None and not (fixing.kept | cut).any():
+            return self.rest.to_dict()
+        return {
+            "rule": "fixing",
+            "lp": Division(self.parts).to_dict(),
+            "kept": edges[fixing.kept].tolist(),
+            "cut": edges[cut].tolist(),
+            "proof": None if self.rest is None else self.rest.to_dict(),
+        }
 
 
 def pieces(graph: Graph, rows: Rows, multipliers: FloatArray) -> Parts:

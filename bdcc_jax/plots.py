@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .arrays import BoolArray, FloatArray, IntArray
+from .graph import Graph
+from .records import Round, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .result import Result
-
 Fill = Literal["picture", "mean", "random"]
+
+
+class Solved(Protocol):
+    """What of a :class:`bdcc_jax.Result` is drawn."""
+
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def labels(self) -> IntArray: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def lower_bound(self) -> float: ...
+    @property
+    def relative_gap(self) -> float: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def n_clusters(self) -> int: ...
+    @property
+    def history(self) -> tuple[Round, ...]: ...
+    @property
+    def timings(self) -> dict[str, float]: ...
+
 
 UPPER_COLOUR, LOWER_COLOUR, BAR_COLOUR = "#c2410c", "#1d4ed8", "#475569"
 OUTLINE_COLOUR = (1.0, 0.9, 0.0, 1.0)
@@ -29,7 +53,7 @@ def require_matplotlib() -> None:
         raise ImportError('plots need matplotlib: pip install "bdcc-jax[plot]"') from error
 
 
-def plot_bounds(result: Result, ax: Axes | None = None) -> Axes:
+def plot_bounds(result: Solved, ax: Axes | None = None) -> Axes:
     """Both bounds against the time; see :meth:`bdcc_jax.Result.plot_bounds`."""
     ax = _axes(ax)
     rounds, total = result.history, result.timings["total"]
@@ -66,7 +90,7 @@ def plot_bounds(result: Result, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_timings(result: Result, ax: Axes | None = None) -> Axes:
+def plot_timings(result: Solved, ax: Axes | None = None) -> Axes:
     """Where the time went; see :meth:`bdcc_jax.Result.plot_timings`."""
     ax = _axes(ax)
     total = result.timings["total"]
@@ -86,7 +110,7 @@ def plot_timings(result: Result, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_cluster_sizes(result: Result, ax: Axes | None = None) -> Axes:
+def plot_cluster_sizes(result: Solved, ax: Axes | None = None) -> Axes:
     """How many clusters have 1, 2, 3-4, 5-8, ... nodes; see the method of ``Result``."""
     ax = _axes(ax)
     classes = np.ceil(np.log2(np.bincount(result.labels))).astype(int)
@@ -107,7 +131,7 @@ def plot_cluster_sizes(result: Result, ax: Axes | None = None) -> Axes:
 
 
 def plot_segmentation(
-    result: Result,
+    result: Solved,
     image: ArrayLike,
     superpixels: ArrayLike,
     ax: Axes | None = None,

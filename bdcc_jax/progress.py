@@ -6,23 +6,13 @@ import sys
 from typing import Literal, Protocol, TextIO
 
 from .clock import Clock
-from .result import Progress, Round, relative_gap
+from .columns import HEADINGS, cells
+from .records import Progress, Round
 from .streams import show
 
 Wish = bool | Literal["live", "plain"]
 """What a caller may ask for; see :func:`bdcc_jax.solve`."""
 
-HEADINGS = (
-    "",
-    "round",
-    "phase",
-    "seconds",
-    "lower bound",
-    "upper bound",
-    "gap %",
-    "rows",
-    "violated",
-)
 WIDTHS = (1, 6, 5, 9, 15, 15, 9, 8, 8)
 LINES_PER_HEADER = 30
 
@@ -56,22 +46,6 @@ def view(wish: Wish, clock: Clock) -> View | None:
             raise ImportError(message) from error
         return ProgressPrinter()
     return LiveTable(clock) if wish == "live" or on_terminal() else ProgressPrinter()
-
-
-def cells(record: Round, *, improved: bool) -> tuple[str, ...]:
-    """A row of the table, under ``HEADINGS``."""
-    percent = 100 * relative_gap(record.upper_bound, record.lower_bound)
-    return (
-        "*" if improved else "",
-        f"{record.number}",
-        record.phase,
-        f"{record.seconds:.2f}",
-        f"{record.lower_bound:.8g}",
-        f"{record.upper_bound:.8g}",
-        f"{percent:.3g}",
-        f"{record.rows}",
-        f"{record.violated_roots}",
-    )
 
 
 def _line(texts: tuple[str, ...]) -> str:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from html import escape
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .columns import HEADINGS, cells
 from .environment import environment
+from .html import table
 from .options import Options
 from .plots import plot_bounds, plot_cluster_sizes, plot_timings, require_matplotlib
-from .progress import HEADINGS, cells
-
-if TYPE_CHECKING:
-    from .result import Result, Round
+from .records import Round
+from .result import Result
 
 LARGEST, MEMBERS, LONGEST_NAME = 10, 8, 40
 """So many clusters are listed, with so many nodes each, whose names are cut off at so many
@@ -128,24 +128,6 @@ def html_report(
 </body>
 </html>
 """
-
-
-def table(rows: Mapping[str, object], bold: Iterable[str] = ()) -> str:
-    """Names and values, escaped.
-
-    Examples
-    --------
-    >>> "&lt;b&gt;</td>" in table({"a": "<b>"})
-    True
-    """
-    left = ' style="text-align: left"'  # notebooks would have it otherwise
-    marks = dict.fromkeys(bold, ' class="changed"')
-    lines = [
-        f"<tr{marks.get(name, '')}>"
-        f"<th{left}>{escape(name)}</th><td{left}>{escape(str(value))}</td></tr>"
-        for name, value in rows.items()
-    ]
-    return "\n".join(["<table><tbody>", *lines, "</tbody></table>"])
 
 
 def _changed(options: Options, name: str) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .graph import Graph
 from .options import Options
-from .result import Round
+from .records import Round
 
 SMALL = -500
 """Weights of at most 2 to this power are solved in other units."""

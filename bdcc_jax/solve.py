@@ -23,7 +23,8 @@ from .highs import release_scheduler
 from .interrupts import interruptible, is_interrupt
 from .options import Options, as_amount, as_count
 from .progress import Wish, view
-from .result import Progress, Result, Status
+from .records import Progress, Status
+from .result import Result
 from .scaling import Units
 from .solver import Solver
 

@@ -17,7 +17,7 @@ from .arrays import IntArray
 from .benders import Benders
 from .bounds import allowed_excess
 from .branching_proof import Branching
-from .certificate import Decision, Division, Enumeration, Reduction, Relaxation
+from .certificate import Enumeration, Reduction, Relaxation
 from .checkpoint import SavedLP
 from .clock import TimeLimitReached
 from .delegation import Delegation, Ended, Lift, Why
@@ -26,9 +26,9 @@ from .heuristics import local_search
 from .interrupts import is_interrupt
 from .lagrangian import Lagrangian
 from .master import MasterFailed
-from .parts import Parts, ends, open_region, pieces, spots
+from .parts import Decision, Division, Parts, ends, open_region, pieces, spots
 from .presolve import Presolved, presolve
-from .result import Progress, Status
+from .records import Progress, Status
 from .rows import Rows
 from .sums import sum_down, sum_up
 

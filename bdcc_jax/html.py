@@ -1,0 +1,24 @@
+"""Tables of names and values as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+
+
+def table(rows: Mapping[str, object], bold: Iterable[str] = ()) -> str:
+    """Names and values, escaped.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;</td>" in table({"a": "<b>"})
+    True
+    """
+    left = ' style="text-align: left"'  # notebooks would have it otherwise
+    marks = dict.fromkeys(bold, ' class="changed"')
+    lines = [
+        f"<tr{marks.get(name, '')}>"
+        f"<th{left}>{escape(name)}</th><td{left}>{escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    ]
+    return "\n".join(["<table><tbody>", *lines, "</tbody></table>"])
