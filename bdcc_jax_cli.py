@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 INTERRUPTED = 128
@@ -16,22 +17,48 @@ INTERRUPTED = 128
 
 def main() -> int:
     """Run the command line."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _leave)
-    from bdcc_jax.cli import main as run
+    _open_streams()
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, _leave)
+        from bdcc_jax.cli import main as run
 
-    code = run()
+        code = run()
+    finally:  # argparse leaves by an exception
+        _close_streams()
     if code > INTERRUPTED:
         # A computation may still be under way in another thread; taking that down could crash.
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(code)
     return code
 
 
+def _open_streams() -> None:
+    """Give the process the streams that it was started without, or files would get their numbers.
+
+    What the solver itself opens and prints would mix.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+
+
+def _close_streams() -> None:
+    """Let nothing be left that Python, when it ends, would fail to write and complain about."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def _leave(number: int, _: Any) -> None:
-    os.write(2, b"bdcc-jax: interrupted\n")
+    with suppress(OSError):
+        os.write(2, b"bdcc-jax: interrupted\n")
     os._exit(INTERRUPTED + number)
 
 

@@ -17,10 +17,10 @@ from .batch_progress import BatchPrinter
 from .clock import Clock
 from .convert import as_graph
 from .devices import Devices, Host
-from .options import Options, check_amount
+from .options import Options, as_amount, as_count
 from .pool import Pool
 from .result import Failure, Result
-from .solve import check_arguments, solve_graph
+from .solve import Attempt, check_arguments
 
 POOLED = 64
 """Instances in work at the same time where their subproblems share batches."""
@@ -121,13 +121,15 @@ def solve_batch(
     if isinstance(graphs, str | os.PathLike | tuple) or not isinstance(graphs, Iterable):
         raise ValueError(f"graphs must be a list of instances, not {type(graphs).__name__!r}")
     everything = list(graphs)
-    options, devices = check_arguments(device, time_limit, gap, seed, options, callback)
+    options, devices, time_limit, gap, seed = check_arguments(
+        device, time_limit, gap, seed, options, callback
+    )
     if time_limit_each is not None:
-        check_amount("time_limit_each", time_limit_each)
+        time_limit_each = as_amount("time_limit_each", time_limit_each)
     if workers is None:
         workers = POOLED if options.engine == "pdlp" else os.cpu_count() or 1
-    elif isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise ValueError(f"workers must be None or an integer >= 1, not {workers!r}")
+    else:
+        workers = as_count("workers", workers, at_least=1, what="None or an integer")
     mine = hosts.share(len(everything)) if device == "all" else range(len(everything))
     batch = _Batch(everything, options, gap, seed, time_limit, time_limit_each)
     printer = BatchPrinter(len(mine)) if progress else None
@@ -206,14 +208,15 @@ class _Batch:
         try:
             graph = as_graph(self._graphs[number])
             with place(number) as devices:
-                return solve_graph(
+                attempt = Attempt(
                     graph,
                     self._options,
                     gap=self._gap,
                     seed=self._seed,
                     clock=self._clock.within(self._each),
                     device=devices,
-                    callback=lambda _: self._stopped.is_set(),
                 )
+                attempt.run(lambda _: self._stopped.is_set())
+                return attempt.result()
         except Exception as error:  # of this instance alone
             return Failure(error)

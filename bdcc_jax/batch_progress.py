@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, TextIO
 
 from .result import Failure
+from .streams import show
 
 if TYPE_CHECKING:
     from .batch import BatchProgress
@@ -49,13 +50,13 @@ class BatchPrinter:
         self._next = state.seconds + self._interval
         stream = self._stream or sys.stderr
         if not self._has_header:
-            print(
+            show(
                 f"{'done':>13} {'seconds':>9} {'ETA':>9}  {'instance':<{max(8, self._width)}} "
                 f"{'lower bound':>15} {'upper bound':>15}  status",
-                file=stream,
+                stream,
             )
             self._has_header = True
-        print(self._line(state), file=stream, flush=True)
+        show(self._line(state), stream)
 
     def _line(self, state: BatchProgress) -> str:
         name = str(state.index) if self._names is None else self._names[state.index]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import inf
 
@@ -86,9 +87,9 @@ class Benders:
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
         self._gap, self._clock, self._observe = gap, clock, observe
+        clock.check()  # what comes now takes its time on large instances
         with clock.measure("cover"):
-            limit = min(options.cover_time_limit, clock.remaining)
-            self._cover: Cover = vertex_cover(graph, options.cover, limit)
+            self._cover: Cover = vertex_cover(graph, options.cover, clock, options.cover_time_limit)
         with clock.measure("master"):
             self._master = Master(graph.weights)
             self._master.add(rows)
@@ -125,7 +126,7 @@ class Benders:
         reach = self._options.ball_size
         for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
             self._bounds.raise_lower(parts.bound, Division(parts))
-            unknown = Separation(Rows.empty(), len(self._cover), 0)
+            unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
             if status := self._observe(self._describe(unknown, spent)):
                 return status
             spent = dict(self._clock.spent)
@@ -160,6 +161,8 @@ class Benders:
             self._bounds.raise_lower(tree.bound, proof)
             if status := self._observe(self._describe(separation, spent)):
                 return status
+            if tree.exhausted:
+                return Status.NUMERICAL
 
     def _begin_anew(self, rows: Rows) -> None:
         """The LP with these rows, and no others."""
@@ -185,28 +188,31 @@ class Benders:
             separation = self._engine.separate(x, self._clock)
             if separation.fallbacks:
                 logger.info("%d subproblems fell back to an exact solver", separation.fallbacks)
-            if separation.violated_roots == 0:
-                separation = self._tighten(x)
-            converged = separation.violated_roots == 0
+            if separation.satisfied:
+                separation = self._tighten(x, separation)
+            converged = separation.satisfied and len(separation.rows) == 0
+            stuck = not converged and self._master.has(separation.rows)
             self._round(x, converged)
-            if not converged:
+            if stuck:
+                logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
+            elif not converged:
                 if self._options.rows == "split":
                     self._master.drop_slack_rows(x)
                 self._master.add(separation.rows)
             status = self._observe(self._describe(separation, spent))
-            if status or converged:
+            if status or converged or stuck:
                 return status
 
-    def _tighten(self, x: FloatArray) -> Separation:
-        """Odd wheels, once all cycle inequalities hold and as long as that pays."""
+    def _tighten(self, x: FloatArray, separation: Separation) -> Separation:
+        """Add odd wheels, once all cycle inequalities hold and as long as that pays."""
         lower, upper = self._bounds.lower, self._bounds.upper
         pays = lower - self._tightened >= PROGRESS * (upper - lower)
         if self._phase == "ilp" or not self._options.odd_wheels or not pays:
-            return Separation(Rows.empty(), 0, 0)
+            return separation
         self._tightened = lower
         with self._clock.measure("subproblems"):
-            rows = violated_wheels(self._graph, x)
-        return Separation(rows, len(rows), 0)
+            rows = violated_wheels(self._graph, x, self._clock)
+        return replace(separation, rows=rows, violated_roots=len(rows))
 
     def _solve_master(self) -> FloatArray:
         bounds, master = self._bounds, self._master

@@ -71,14 +71,15 @@ def start_from_blocks(
 
 
 def _solve(block: Graph, reach: int | None, clock: Clock) -> Master:
-    """The LP of one block, all cycle inequalities satisfied."""
+    """The LP of one block, all cycle inequalities satisfied as far as HiGHS can."""
     master = Master(block.weights)
-    engine = PackingEngine(block, vertex_cover(block, "greedy"), reach)
+    engine = PackingEngine(block, vertex_cover(block, "greedy", clock), reach)
     while True:
         with clock.measure("master"):
             x = master.solve(clock)
         separation = engine.separate(x, clock)
-        if separation.violated_roots == 0:
+        # Either way the master has something to start from; its own loop has the last word.
+        if separation.satisfied or master.has(separation.rows):
             return master
         master.drop_slack_rows(x)
         master.add(separation.rows)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from math import fsum, inf
 
 import numpy as np
@@ -35,6 +36,10 @@ from .subproblems.separation import Separation
 FRACTIONAL = 1e-6
 """A value of x this far from 0 and 1 is fractional."""
 
+FUTILE = 500
+"""So many leaves are divided whose gap is within HiGHS' tolerances: beside heavy weights its LP
+does not see the light ones, and the tree would have to list all that these can do."""
+
 PAYS = 0.05
 """Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
 
@@ -44,6 +49,9 @@ class Node:
 
     edge: int | None = None
     """What divides them further; None if their LP has not been solved, or need not be divided."""
+
+    exhausted = False
+    """Whether its bound is that of the best clustering, as far as float64 can tell."""
 
     basis: tuple[IntArray, IntArray]
     """Of the last LP, for those of the two halves to start from."""
@@ -87,12 +95,18 @@ class Tree:
         proof.rows = master.rows
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
+        self._futile = 0
         master.sharpen()
 
     @property
     def bound(self) -> float:
         """What every clustering costs at least."""
         return self._leaves[0].bound
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the bound is about as high as float64 and HiGHS let it be."""
+        return self._leaves[0].exhausted or self._futile > FUTILE
 
     def grow(self) -> Separation:
         """Divide the weakest leaf, or solve its LP; returns the rows that were added on the way."""
@@ -104,6 +118,7 @@ class Tree:
             self.proof.nodes[node.number] = node.why
             heapq.heappush(self._leaves, node)
         else:
+            self._futile += self._bounds.cutoff - node.bound <= self._bounds.believed
             first = len(self.proof.nodes)
             kept, cut = (
                 Node(first + way, {**node.cut, node.edge: way}, node.bound, node.why)
@@ -117,7 +132,8 @@ class Tree:
             heapq.heappush(self._leaves, kept)
             heapq.heappush(self._leaves, cut)
         rows = Rows.concatenate(separation.rows for separation in found)
-        return Separation(rows, sum(separation.violated_roots for separation in found), 0)
+        violated = sum(separation.violated_roots for separation in found)
+        return Separation(rows, violated, fallbacks=0, satisfied=False)
 
     def _known(self, number: int, decisions: dict[int, bool], why: Why) -> Node:
         """A leaf, and what its multipliers prove."""
@@ -156,7 +172,7 @@ class Tree:
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
-        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock.remaining))
+        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
         tightened = -inf
         while True:
             with clock.measure("master"):
@@ -166,15 +182,19 @@ class Tree:
                 node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])
             gap = bounds.cutoff - node.bound
             if gap <= 0.0:
+                node.exhausted = True
                 return
             separation = engine.separate(x, clock)
-            if len(separation.rows) == 0 and node.bound - tightened >= PAYS * gap:
+            if separation.satisfied and node.bound - tightened >= PAYS * gap:
                 tightened = node.bound
                 with clock.measure("subproblems"):
-                    wheels = violated_wheels(signed, x)
-                separation = Separation(wheels, len(wheels), 0)
-            if len(separation.rows) == 0:
+                    wheels = violated_wheels(signed, x, clock)
+                separation = replace(separation, rows=wheels, violated_roots=len(wheels))
+            # Rows that HiGHS has and does not obey are no help: dividing is right whatever x is.
+            if master.has(separation.rows):
                 self._look_around(x)
+                near = bounds.cutoff - node.bound <= bounds.noise
+                node.exhausted = near or bool((kept | cut).all())
                 node.edge = _most_open(x, kept | cut, graph)
                 node.basis = master.basis
                 return

@@ -177,8 +177,12 @@ def certificate(
     objective: float,
     lower_bound: float,
     tolerance: float,
+    exponent: int = 0,
 ) -> dict[str, Any]:
-    """All that is needed to check a result, ready for JSON."""
+    """All that is needed to check a result, ready for JSON.
+
+    Numbers in the proof are in units of 2 to the power of ``-exponent``.
+    """
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -190,6 +194,8 @@ def certificate(
         "labels": labels.tolist(),
         "proof": proof.to_dict(),
     }
+    if exponent:
+        content["exponent"] = exponent
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return {**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
 

@@ -28,6 +28,7 @@ from .branching_proof import Branching
 from .certificate import Claim, Proof
 from .environment import package_version
 from .graph import Graph
+from .io import npz
 from .io.files import check_target, write_bytes
 from .options import Options
 from .presolve import Removed
@@ -36,7 +37,7 @@ from .rows import Rows
 
 logger = logging.getLogger(__name__)
 
-FORMAT = "bdcc-jax checkpoint 1"
+FORMAT = "bdcc-jax checkpoint 2"
 
 INTERVAL = 5.0
 """Seconds between two writes, at least, while the solve goes on."""
@@ -121,7 +122,8 @@ class Checkpoint:
         if self._saved:
             bounds.offer(self._saved["labels"])
             if proof := self._json("proof", None):
-                bounds.raise_lower(float(self._saved["lower_bound"]), Written(proof))
+                lower, excess = (float(self._saved[name]) for name in ("lower_bound", "excess"))
+                bounds.raise_lower(lower, Written(proof), excess)
 
     def restore_bound(self, bounds: Bounds) -> None:
         """Give the lower bound back, should the solve have ended before it was proven again."""
@@ -167,6 +169,7 @@ class Checkpoint:
             **self._key,
             "labels": bounds.labels,
             "lower_bound": bounds.lower,
+            "excess": bounds.excess,
             "history": json.dumps([asdict(record) for record in history]),
             "removed": json.dumps(None if removed is None else asdict(removed)),
             "proof": json.dumps(None if proof is None else proof.to_dict()),
@@ -204,15 +207,24 @@ class Checkpoint:
 
     def _load(self) -> dict[str, Any]:
         path = self._path
+        content = path.read_bytes()
+        if not content.startswith(npz.MAGIC):
+            raise CheckpointError(f"{path} exists and is not a checkpoint (nor any archive)")
+        # zipfile and numpy let all kinds of exceptions out where an archive is damaged.
         try:
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-                saved = {name: archive[name] for name in archive.files}
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise CheckpointError(f"{path} exists and is not a checkpoint ({error})") from error
-        if str(saved.get("format")) != FORMAT:
+            saved = _read_arrays(content, str(path))
+            form, digest = (npz.one_text(saved[key], key) for key in ("format", "digest"))
+        except MemoryError:
+            raise
+        except KeyError as error:
+            raise CheckpointError(f"{path} exists and is not a checkpoint (no {error})") from error
+        except Exception as error:
+            raise CheckpointError(f"{_damaged(path)} ({error})") from error
+        if form != FORMAT:
             raise CheckpointError(f"{path} exists and is not a checkpoint ({FORMAT!r})")
-        if str(saved.pop("digest", "")) != _digest(saved):
-            raise CheckpointError(f"{path}: the checkpoint is damaged; remove it to start anew")
+        del saved["digest"]
+        if digest != _digest(saved):
+            raise CheckpointError(_damaged(path))
         for name, value in self._key.items():
             if str(saved[name]) != value:
                 difference = f" ({str(saved[name])!r}, not {value!r})" if name != "instance" else ""
@@ -221,6 +233,18 @@ class Checkpoint:
                     "name, or remove it to start anew"
                 )
         return saved
+
+
+def _read_arrays(content: bytes, name: str) -> dict[str, Any]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {
+            member.filename.removesuffix(".npy"): npz.read_array(archive, member, name)
+            for member in archive.infolist()
+        }
+
+
+def _damaged(path: Path) -> str:
+    return f"{path}: the checkpoint is damaged; remove it to start anew"
 
 
 def fingerprint(graph: Graph) -> str:

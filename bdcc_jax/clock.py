@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
-from threading import Event, Timer
+from threading import TIMEOUT_MAX, Event, Timer
 
 import numpy as np
 
@@ -80,10 +80,11 @@ class Clock:
     def alarm(self) -> Iterator[BoolArray]:
         """A flag for compiled loops, which no exception can end: it is raised at the deadline."""
         flag = np.zeros(1, dtype=np.bool_)
-        if self.remaining == inf:
+        seconds = self.remaining
+        if seconds > TIMEOUT_MAX:  # centuries: no timer can wait that long
             yield flag
             return
-        timer = Timer(self.remaining, flag.fill, (True,))
+        timer = Timer(seconds, flag.fill, (True,))
         timer.daemon = True
         timer.start()
         try:

@@ -6,7 +6,6 @@ import os
 import sys
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
 from .graph import Graph
@@ -57,17 +56,10 @@ def as_graph(obj: Any) -> Graph:
     if _is_a(obj, "pandas", "DataFrame"):
         return Graph.from_pandas(obj)
     if isinstance(obj, list) or hasattr(obj, "__array__"):
-        return Graph.from_dense(_matrix(obj))
+        return Graph.from_dense(obj)
     raise TypeError(f"cannot make a graph of {type(obj).__name__!r}; accepted are {ACCEPTED}")
 
 
 def _is_a(obj: Any, module: str, name: str) -> bool:
     # Whoever holds such an object has imported its module already.
     return isinstance(obj, getattr(sys.modules.get(module), name, ()))
-
-
-def _matrix(obj: Any) -> np.ndarray:
-    try:
-        return np.asarray(obj)
-    except ValueError as error:
-        raise ValueError("the rows of the matrix must have the same length") from error

@@ -9,10 +9,11 @@ import highspy
 import numpy as np
 
 from .arrays import BoolArray, IntArray
+from .clock import Clock
 from .compiled import compiled
 from .graph import Graph
 from .heap import drop_top, push
-from .highs import most_nodes, run
+from .highs import most_nodes, run_in_time
 from .options import CoverMethod
 
 EXACT_WORK = 2e8
@@ -44,7 +45,9 @@ class Cover:
         return len(self.roots)
 
 
-def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = inf) -> Cover:
+def vertex_cover(
+    graph: Graph, method: CoverMethod, clock: Clock | None = None, exact_time_limit: float = inf
+) -> Cover:
     """Choose the roots and assign every negative edge to one of its ends among them.
 
     Parameters
@@ -53,8 +56,10 @@ def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = inf) -> 
         The instance.
     method : {'greedy', 'exact'}
         'exact' solves the minimum vertex cover ILP with HiGHS, starting from the greedy one.
-    time_limit : float
-        Seconds for 'exact', which also ends after EXACT_WORK; the best cover by then is used.
+    clock : Clock, optional
+        When its time is up, the best cover by then is used.
+    exact_time_limit : float
+        Seconds for 'exact', which also ends after EXACT_WORK.
 
     Examples
     --------
@@ -62,23 +67,27 @@ def vertex_cover(graph: Graph, method: CoverMethod, time_limit: float = inf) -> 
     >>> vertex_cover(star, "exact").roots.tolist()
     [0]
     """
-    chosen = _greedy(graph)
-    if method == "exact" and graph.negative.any():
+    clock = clock or Clock(None)
+    chosen = _greedy(graph, clock)
+    time_limit = min(exact_time_limit, clock.remaining)
+    if method == "exact" and graph.negative.any() and time_limit > 0.0:
         chosen = _minimum(graph, chosen, time_limit)
     return _assign(graph, chosen)
 
 
-def _greedy(graph: Graph) -> BoolArray:
+def _greedy(graph: Graph, clock: Clock) -> BoolArray:
     """Take the node with the most uncovered edges until every edge is covered."""
     u, v = graph.edges[graph.negative].T
     tails = np.concatenate([u, v])
     order = np.argsort(tails, kind="stable")
     starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
-    return _busiest_first(starts, np.concatenate([v, u])[order])
+    with clock.alarm() as stop:
+        return _busiest_first(starts, np.concatenate([v, u])[order], stop)
 
 
 @compiled
-def _busiest_first(starts: IntArray, neighbours: IntArray) -> BoolArray:
+def _busiest_first(starts: IntArray, neighbours: IntArray, stop: BoolArray) -> BoolArray:
+    """Another thread may set ``stop``: then all nodes that still have an edge are taken."""
     n = len(starts) - 1
     degree = starts[1:] - starts[:-1]
     # The key orders by degree, then by node: both fit into a double exactly.
@@ -89,7 +98,7 @@ def _busiest_first(starts: IntArray, neighbours: IntArray) -> BoolArray:
             push(keys, nodes, size, float(v - degree[v] * n), v)
             size += 1
     chosen = np.zeros(n, np.bool_)
-    while size > 0:
+    while size > 0 and not stop[0]:
         key, v = keys[0], nodes[0]
         drop_top(keys, nodes, size)
         size -= 1
@@ -103,6 +112,9 @@ def _busiest_first(starts: IntArray, neighbours: IntArray) -> BoolArray:
         chosen[v] = True
         for k in range(starts[v], starts[v + 1]):
             degree[neighbours[k]] -= 1
+    if size > 0:
+        for v in range(n):
+            chosen[v] |= degree[v] > 0
     return chosen
 
 
@@ -123,7 +135,8 @@ def _minimum(graph: Graph, start: BoolArray, time_limit: float) -> BoolArray:
     upper = np.full(k, highspy.kHighsInf)
     highs.addRows(k, np.ones(k), upper, 2 * k, starts, edges.ravel(), np.ones(2 * k))
     highs.setSolution(n, columns, start.astype(np.float64))
-    run(highs)
+    if not run_in_time(highs, time_limit):
+        return start
     found = np.array(highs.getSolution().col_value) > 0.5
     covers = len(found) == n and bool((found[edges[:, 0]] | found[edges[:, 1]]).all())
     return found if covers and found.sum() < start.sum() else start

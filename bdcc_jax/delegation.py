@@ -6,9 +6,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
-from typing import Self
+from typing import NamedTuple, Self
 
-from .arrays import IntArray
+import numpy as np
+
+from .arrays import FloatArray, IntArray
 from .bounds import Bounds
 from .certificate import Enumeration, Proof
 from .checkpoint import Checkpoint
@@ -20,6 +22,7 @@ from .options import Options
 from .presolve import Removed
 from .result import Progress, Round, Status
 from .rows import Rows
+from .sums import sum_down, sum_up
 
 logger = logging.getLogger(__name__)
 
@@ -27,8 +30,21 @@ Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
 Why = Callable[[Proof], Proof]
 
-ROUNDING_ERROR = 1e-3
-"""In units of the tolerance: more than the sums of a reduction can be off."""
+
+class Known(NamedTuple):
+    """What was found out about an instance.
+
+    No clustering costs less than ``lower``, nor less than these labels by more than ``excess``.
+    """
+
+    labels: IntArray
+    lower: float
+    excess: float
+
+    @classmethod
+    def of(cls, bounds: Bounds) -> Self:
+        """What bounds say."""
+        return cls(bounds.labels, bounds.lower, bounds.excess)
 
 
 class Ended(Exception):
@@ -64,6 +80,8 @@ class Delegation:
         Where to start from; told what to write.
     level : int
         At which the phases are logged.
+    tolerance : float, optional
+        By how much an optimal clustering may cost more than an optimum; see ``Bounds``.
     """
 
     def __init__(
@@ -79,11 +97,13 @@ class Delegation:
         rows: Rows | None = None,
         checkpoint: Checkpoint | None = None,
         level: int = logging.INFO,
+        tolerance: float | None = None,
     ) -> None:
         self._rows, self._level = rows or Rows.empty(), level
         self._graph, self._options, self._clock, self._device = graph, options, clock, device
         self._gap, self._seed, self._callback = gap, seed, callback
-        self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap)
+        self._given_tolerance = tolerance
+        self.bounds = Bounds(graph, gap=gap, absolute_gap=options.absolute_gap, tolerance=tolerance)
         self.history: list[Round] = []
         self.removed: Removed | None = None
         self._reported = inf
@@ -112,6 +132,7 @@ class Delegation:
         clock: Clock | None = None,
         *,
         callback: Callback,
+        tolerance: float,
         rows: Rows | None = None,
         checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
@@ -126,6 +147,7 @@ class Delegation:
             rows=rows,
             checkpoint=checkpoint,
             level=level,
+            tolerance=tolerance,
         )
 
     def _log(self, message: str, *values: object) -> None:
@@ -138,39 +160,48 @@ class Delegation:
         lift: Lift,
         why: Why,
         *,
+        tolerance: float,
+        low: FloatArray | None = None,
+        off: float = 0.0,
+        beside: float = 0.0,
         ceiling: float = inf,
         rows: Rows | None = None,
         labels: IntArray | None = None,
         piece: bool = False,
         checkpoint: Checkpoint | None = None,
-    ) -> tuple[Status, float]:
-        """Solve a smaller instance in place of this one; also returns its lower bound.
+    ) -> tuple[Status, Known]:
+        """Solve a smaller instance in place of this one; also returns what is known of it.
 
         Every clustering of this instance costs at least ``ceiling`` or at least ``constant`` plus
         the optimum of the smaller one; ``lift`` turns clusterings of the smaller one, plus
-        ``constant``, into clusterings of this one that cost no more; ``why`` makes a proof for this
-        one of a proof for the smaller one; ``rows`` and ``labels`` are known of the smaller one. A
-        ``piece`` leaves others to be solved.
+        ``constant``, into clusterings of this one that cost no more; both up to ``off``, and but
+        for ``low``, what float64 cannot hold of the weights of the smaller one. What is clustered
+        apart from it may cost too much by ``beside``. ``why`` makes a proof for this one
+        of a proof for the smaller one; ``rows`` and ``labels`` are known of the smaller one;
+        ``tolerance`` is what it may cost too much. A ``piece`` leaves others to be solved.
         """
         ended: Status | None = None
 
-        def take(found: IntArray | None, bound: float, proof: Proof) -> None:
-            error = ROUNDING_ERROR * self.bounds.tolerance
+        def take(found: IntArray | None, known: Known, proof: Proof) -> None:
             if found is not None:
                 self.bounds.offer(lift(found))
-            self.bounds.raise_lower(min(ceiling, constant + bound - error), why(proof))
+            bound = min(ceiling, sum_down([constant, known.lower, -off]))
+            excess = max(sum_up([known.excess, off, beside]), self.bounds.above(ceiling))
+            self.bounds.raise_lower(bound, why(proof), excess)
 
         if graph.n <= MOST_NODES:
-            best = best_of_all(graph)
-            objective = graph.objective(best)
-            take(best, objective, Enumeration())
-            return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), objective
+            best, cost = best_of_all(graph, low)
+            known = Known(best, cost, 0.0)
+            take(best, known, Enumeration())
+            return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), known
+
+        off = off if low is None else sum_up(np.append(np.abs(low), off))
 
         def relay(progress: Progress) -> bool:
             nonlocal ended
             record = progress.round
             found = progress.labels if progress.improved else None
-            take(found, record.lower_bound, solver.bounds.proof)
+            take(found, Known.of(solver.bounds), solver.bounds.proof)
             if ceiling < inf or piece:
                 record = replace(record, phase="ilp")
             ended = self._observe(record)
@@ -184,15 +215,22 @@ class Delegation:
         )
         level = logging.DEBUG if piece else self._level
         solver = self._solver(
-            graph, options, callback=relay, rows=rows, checkpoint=checkpoint, level=level
+            graph,
+            options,
+            callback=relay,
+            tolerance=tolerance,
+            rows=rows,
+            checkpoint=checkpoint,
+            level=level,
         )
         if labels is not None:
             solver.bounds.offer(labels)
         status = solver.run()
-        take(solver.bounds.labels, solver.bounds.lower, solver.bounds.proof)
+        known = Known.of(solver.bounds)
+        take(solver.bounds.labels, known, solver.bounds.proof)
         if not piece:
             status = self._settled(status)
-        return ended or status, solver.bounds.lower
+        return ended or status, known
 
     def _settled(self, status: Status) -> Status:
         """Why this instance ended when the one solved in its place did."""

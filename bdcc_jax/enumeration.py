@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from math import fsum
 
 import numpy as np
 
-from .arrays import IntArray
+from .arrays import FloatArray, IntArray
 from .graph import Graph
+from .sums import exact_unit, sum_down
 
 MOST_NODES = 8
 """4,140 clusterings; for every node more there are about five times as many."""
@@ -30,11 +32,23 @@ def clusterings(n: int) -> IntArray:
     return np.column_stack([np.repeat(fewer, choices, axis=0), last])
 
 
-def best_of_all(graph: Graph) -> IntArray:
-    """The best clustering of a graph with at most MOST_NODES nodes."""
+def best_of_all(graph: Graph, low: FloatArray | None = None) -> tuple[IntArray, float]:
+    """The best clustering of a graph with at most MOST_NODES nodes, and its cost rounded down.
+
+    ``low`` is what float64 cannot hold of the weights.
+    """
+    weights, low = graph.weights, np.zeros(graph.m) if low is None else low
     labels = clusterings(graph.n)
     u, v = graph.edges.T
+    cut = labels[:, u] != labels[:, v]
     # Not a product: BLAS adds up in an order that depends on the number of threads.
-    costs = np.where(labels[:, u] != labels[:, v], graph.weights, 0.0).sum(axis=1)
-    best: IntArray = labels[np.argmin(costs)]
-    return best
+    costs = np.where(cut, weights, 0.0).sum(axis=1)
+    off = 0.0
+    if low.any() or not exact_unit(weights):
+        off = 2.0 * (graph.m + 1) * float(np.finfo(np.float64).eps) * np.abs(weights).sum()
+    best, *others = np.flatnonzero(costs <= costs.min() + off).tolist()
+    for other in others if off else ():  # too close for float64: exactly
+        signs = cut[other].astype(np.float64) - cut[best]
+        if fsum([*(signs * weights), *(signs * low)]) < 0.0:
+            best = other
+    return labels[best], sum_down([*weights[cut[best]], *low[cut[best]]])

@@ -55,7 +55,11 @@ def environment() -> dict[str, str]:
     }
 
 
+def versions() -> str:
+    """:func:`environment` in lines."""
+    return "\n".join(f"{name:<13} {value}" for name, value in environment().items())
+
+
 def show_versions() -> None:
     """Print :func:`environment`; please paste it into bug reports."""
-    for name, value in environment().items():
-        print(f"{name:<13} {value}")
+    print(versions())

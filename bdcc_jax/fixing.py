@@ -27,15 +27,15 @@ class Fixing:
         return float((self.kept | self.cut).mean())
 
 
-def by_reduced_cost(reduced: FloatArray, slack: float) -> Fixing:
+def by_reduced_cost(lowest: FloatArray, highest: FloatArray, slack: float) -> Fixing:
     """What is the same in every clustering that costs less than a cutoff.
 
-    ``reduced`` are lower bounds on coefficients ``r``, and ``slack`` is the cutoff minus a bound
-    that contains ``sum_e min(0, r_e)`` (see :class:`~bdcc_jax.lagrangian.Lagrangian`). Cutting
-    edge e raises that bound by ``max(0, r_e)``, keeping it by ``max(0, -r_e)``. Where this takes up
-    the slack, the opposite is certain.
+    ``lowest`` and ``highest`` are bounds on coefficients ``r``, and ``slack`` is the cutoff minus a
+    bound that contains ``sum_e min(0, r_e)`` (see :class:`~bdcc_jax.lagrangian.Lagrangian`).
+    Cutting edge e raises that bound by ``max(0, r_e)``, keeping it by ``max(0, -r_e)``. Where this
+    takes up the slack, the opposite is certain.
     """
-    return Fixing(kept=reduced >= slack, cut=-reduced >= slack)
+    return Fixing(kept=lowest >= slack, cut=-highest >= slack)
 
 
 def by_rounding(graph: Graph, x: FloatArray) -> Fixing:

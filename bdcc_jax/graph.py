@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,16 @@ from numpy.typing import ArrayLike
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .components import connected_components, first_appearance
-from .validation import canonical_edges, finite_weights, node_count, node_ids, node_names
+from .sums import exact_sum, sum_down
+from .validation import (
+    canonical_edges,
+    finite_weights,
+    node_count,
+    node_ids,
+    node_names,
+    plain_array,
+    sum_by_key,
+)
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
@@ -24,7 +32,7 @@ _TABLE = 2**22
 """Labels below this are renumbered by a table, larger ones by sorting."""
 
 SYMMETRY_TOLERANCE = 1e-10
-"""Relative to the largest entry: rounding noise of a computed matrix is no asymmetry."""
+"""Relative to the two entries: rounding noise of a computed matrix is no asymmetry."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -68,7 +76,7 @@ class Graph:
         weights: ArrayLike,
         names: Sequence[Hashable] | None = None,
     ) -> None:
-        pairs = np.asarray(edges)
+        pairs = plain_array(edges, "edges")
         if pairs.size == 0:
             pairs = np.empty((0, 2), dtype=np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -170,21 +178,15 @@ class Graph:
         >>> Graph.from_scipy(sp.csr_array([[0, 1.0], [1.0, 0]])).m
         1
         """
+        if not sp.issparse(A):
+            A = plain_array(A, "the matrix")
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, not of shape {A.shape}")
-        A = sp.csr_array(A)
-        A = _finite_matrix(A)
-        difference = sp.coo_array(A - A.T)
-        scale = np.abs(A.data).max(initial=0.0)
-        bad = np.abs(difference.data) > SYMMETRY_TOLERANCE * scale
-        if bad.any():
-            i, j = (int(c[bad][0]) for c in difference.coords)
-            raise ValueError(
-                f"the matrix must be symmetric: entry ({i}, {j}) is {A[i, j]} "
-                f"but ({j}, {i}) is {A[j, i]}"
-            )
-        upper = sp.coo_array(sp.triu((A + A.T) / 2))
-        return cls(A.shape[0], np.column_stack(upper.coords), upper.data)
+        A = sp.coo_array(A)
+        n, w = A.shape[0], _finite_entries(A)
+        i, j = (ends.astype(np.int64) for ends in A.coords)
+        pairs, w = _mean_of_both(n, i, j, w)
+        return cls(n, pairs, w)
 
     @classmethod
     def from_dense(cls, W: ArrayLike) -> Graph:
@@ -200,10 +202,7 @@ class Graph:
         >>> Graph.from_dense([[0, 1, -1], [1, 0, 0], [-1, 0, 0]]).edges.tolist()
         [[0, 1], [0, 2]]
         """
-        W = np.asarray(W)
-        if W.ndim != 2 or W.shape[0] != W.shape[1]:
-            raise ValueError(f"the matrix must be square, not of shape {W.shape}")
-        return cls.from_scipy(_finite_matrix(sp.csr_array(W)))
+        return cls.from_scipy(plain_array(W, "the matrix"))
 
     @classmethod
     def from_pandas(
@@ -266,9 +265,7 @@ class Graph:
     @cached_property
     def negative_sum(self) -> float:
         """Sum of the negative weights, rounded down: no clustering costs less."""
-        terms = self.weights[self.negative]
-        total = fsum(terms)
-        return nextafter(total, -inf) if fsum([*terms, -total]) < 0 else total
+        return sum_down(self.weights[self.negative])
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""
@@ -280,12 +277,12 @@ class Graph:
 
     def objective(self, labels: ArrayLike) -> float:
         """Sum of the weights of the cut edges: what a clustering costs."""
-        return fsum(self.weights[self.cut(labels)])
+        return exact_sum(self.weights[self.cut(labels)])[0]
 
     def disagreement(self, labels: ArrayLike) -> float:
         """The paper's CC_1 value: attractive weight cut plus repulsive weight kept."""
         wrong = self.cut(labels) == self.positive
-        return fsum(np.abs(self.weights[wrong]))
+        return exact_sum(np.abs(self.weights[wrong]))[0]
 
     def components(self, kept: BoolArray) -> IntArray:
         """Label the nodes by the components of the edges in ``kept``, by first appearance."""
@@ -313,11 +310,35 @@ def _unless_range(names: list[Hashable]) -> list[Hashable] | None:
     return None if names == list(range(len(names))) else names
 
 
-def _finite_matrix(A: sp.csr_array) -> sp.csr_array:
+def _finite_entries(A: sp.coo_array) -> FloatArray:
     if A.dtype.kind not in "biuf":
         raise ValueError(f"the matrix must hold real numbers, not {A.dtype}")
     bad = ~np.isfinite(A.data)
     if bad.any():
-        i, j = (int(c[bad][0]) for c in A.tocoo().coords)
-        raise ValueError(f"weights must be finite: entry ({i}, {j}) is {A[i, j]}")
-    return A.astype(np.float64)
+        i, j = (int(ends[bad][0]) for ends in A.coords)
+        raise ValueError(f"weights must be finite: entry ({i}, {j}) is {A.data[bad][0]}")
+    entries: FloatArray = A.data.astype(np.float64)
+    return entries
+
+
+def _mean_of_both(n: int, i: IntArray, j: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The mean of entries (i, j) and (j, i), which must agree; and the diagonal as it is."""
+    above, below, loops = i < j, i > j, (i == j) & (w != 0)
+    upper, a = sum_by_key(i[above] * n + j[above], w[above])
+    lower, b = sum_by_key(j[below] * n + i[below], w[below])
+    keys = np.union1d(upper, lower)
+    first, second = np.zeros(len(keys)), np.zeros(len(keys))
+    first[np.searchsorted(keys, upper)] = a
+    second[np.searchsorted(keys, lower)] = b
+    with np.errstate(over="ignore"):
+        difference = np.abs(first - second)
+    bad = difference > SYMMETRY_TOLERANCE * np.maximum(np.abs(first), np.abs(second))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        row, column = divmod(int(keys[at]), n)
+        raise ValueError(
+            f"the matrix must be symmetric: entry ({row}, {column}) is {first[at]} "
+            f"but ({column}, {row}) is {second[at]}; pass (A + A.T) / 2 if the mean is meant"
+        )
+    pairs = np.column_stack([np.r_[keys // n, i[loops]], np.r_[keys % n, i[loops]]])
+    return pairs, np.r_[first + (second - first) / 2, w[loops]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from threading import Event, Thread
+from math import inf
+from threading import TIMEOUT_MAX, Event, Thread
 from typing import Any
 
 import highspy
@@ -10,6 +11,9 @@ import highspy
 from .clock import Clock
 
 OPTIMAL = highspy.HighsModelStatus.kOptimal
+
+GRACE = 0.3
+"""Seconds after its time limit in which HiGHS usually ends."""
 
 NODE_ITERATIONS = 200
 """Iterations of the simplex method that a node of branch-and-bound takes, cuts included."""
@@ -64,6 +68,30 @@ def run_in_thread(highs: highspy.Highs, clock: Clock) -> Any:
     finally:
         highs.HandleUserInterrupt = False  # else it would live until Python looks for circles
     return highs.getModelStatus()
+
+
+def run_in_time(highs: highspy.Highs, seconds: float) -> bool:
+    """Run, but wait no longer than HiGHS' time limit and a moment; whether it was done by then.
+
+    On large ILPs HiGHS was seen to miss its time limit by ten seconds. Then it is told to stop and
+    left to itself: it must not be touched again. Python waits for its thread when it exits.
+    """
+    if seconds == inf:
+        run(highs)
+        return True
+    done = Event()
+    highs.HandleUserInterrupt = True
+    Thread(target=_run_until, args=(highs, done)).start()
+    try:
+        in_time = done.wait(min(seconds + GRACE, TIMEOUT_MAX))
+    except BaseException:
+        highs.cancelSolve()
+        raise
+    if in_time:
+        highs.HandleUserInterrupt = False
+    else:
+        highs.cancelSolve()
+    return in_time
 
 
 def _run_until(highs: highspy.Highs, done: Event) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import fsum, inf
+from math import fsum
 
 import numpy as np
 
-from .arrays import FloatArray
+from .arrays import BoolArray, FloatArray
 from .rows import Rows
+from .sums import sum_down
 
 EPSILON = np.finfo(np.float64).eps
 
@@ -25,10 +26,13 @@ class Lagrangian:
         Lower bounds on the coefficients ``r = w + omega^T y``, the reduced costs.
     constant : float
         Lower bound on ``-b y``.
+    error : ndarray, shape (m,)
+        How much larger the coefficients may be.
     """
 
     reduced: FloatArray
     constant: float
+    error: FloatArray
 
     @classmethod
     def of(cls, weights: FloatArray, rows: Rows, multipliers: FloatArray) -> Lagrangian:
@@ -43,7 +47,7 @@ class Lagrangian:
         error = (terms + 2) * EPSILON * (np.abs(weights) + magnitudes.combine(multipliers, m))
         error[terms == 0] = 0.0
         reduced = weights + rows.combine(multipliers, m) - error
-        return cls(reduced, constant(rows.upper, multipliers))
+        return cls(reduced, constant(rows.upper, multipliers), 2.0 * error)
 
     @property
     def bound(self) -> float:
@@ -54,8 +58,20 @@ class Lagrangian:
         """The same for clusterings with ``lower <= x <= upper``, all of which are 0 or 1."""
         return self._sum(np.minimum(self.reduced * lower, self.reduced * upper))
 
+    def waste(self, cut: BoolArray) -> FloatArray:
+        """What a clustering costs more on each edge than the bound counts for it, at most.
+
+        ``r_e x_e - min(0, r_e)``: nothing of this is lost in a sum over all edges.
+        """
+        return np.maximum(0.0, np.where(cut, self.reduced + self.error, -self.reduced))
+
     def _sum(self, terms: FloatArray) -> float:
-        return float(np.nextafter(fsum([*terms, self.constant]), -inf))
+        return sum_down(np.append(terms, self.constant))
+
+
+def row_waste(rows: Rows, multipliers: FloatArray, cut: BoolArray) -> FloatArray:
+    """What a clustering costs more than the bound because rows are slack: ``y (b - omega x)``."""
+    return np.maximum(0.0, -multipliers * rows.violation(cut.astype(np.float64)))
 
 
 def constant(upper: FloatArray, multipliers: FloatArray) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, TextIO, cast
 
 from numba.core import event
 from rich.box import SIMPLE_HEAD
@@ -17,6 +17,7 @@ from rich.text import Text
 from .clock import Clock
 from .progress import HEADINGS, cells
 from .result import Progress
+from .streams import Lenient, is_terminal
 
 DOING = {
     "presolve": "reducing the instance",
@@ -35,7 +36,7 @@ WIDTHS = (1, 5, 5, 8, 12, 12, 7, 7, 8)
 
 def on_terminal() -> bool:
     """Whether standard error is a terminal that can move its cursor."""
-    return Console(stderr=True).is_interactive
+    return is_terminal(sys.stderr) and Console(stderr=True).is_interactive
 
 
 class LiveTable:
@@ -65,7 +66,7 @@ class LiveTable:
         lines: int = 15,
     ) -> None:
         self._clock, self._interval = clock, interval
-        console = Console(stderr=True) if console is None else console
+        console = Console(file=_standard_error()) if console is None else console
         self._lines = max(2, min(lines, console.height - 6))
         # Replaced and never changed: another thread draws it.
         self._shown: tuple[tuple[str, ...], ...] = ()
@@ -76,8 +77,8 @@ class LiveTable:
             console=console,
             get_renderable=self._draw,
             # What is printed to a file or a pipe must arrive there.
-            redirect_stdout=sys.stdout.isatty(),
-            redirect_stderr=sys.stderr.isatty(),
+            redirect_stdout=is_terminal(sys.stdout),
+            redirect_stderr=is_terminal(sys.stderr),
         )
 
     def start(self) -> None:
@@ -120,6 +121,11 @@ class LiveTable:
 
     def _part(self) -> str:
         return DOING.get(self._clock.part, self._clock.part)
+
+
+def _standard_error() -> TextIO:
+    """Drawn on from another thread, where an error would end in a traceback."""
+    return cast("TextIO", Lenient(sys.stderr))
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from math import frexp, ldexp
 from time import perf_counter
 from typing import Any
 
@@ -75,6 +76,7 @@ class Master:
         # HiGHS' tolerances are absolute: bring the mean |w| to about 1. A power of two is exact.
         self._scale = power_of_two(np.abs(weights).mean())
         self._rows = Rows.empty()
+        self._keys = self._rows.keys()
         self._age = np.zeros(0, dtype=np.int64)  # for how many LPs a row has been slack
         self._kept_at = -np.inf  # the bound when rows were last dropped
         self._new_rows = 0
@@ -114,6 +116,7 @@ class Master:
         if k == 0:
             return
         self._rows = Rows.concatenate([self._rows, rows])
+        self._keys = np.concatenate([self._keys, rows.keys()])
         self._age = np.concatenate([self._age, np.zeros(k, dtype=np.int64)])
         self._new_rows += k
         status = self._highs.addRows(
@@ -128,6 +131,14 @@ class Master:
         if status == highspy.HighsStatus.kError:
             raise MasterFailed("HiGHS did not take the rows")
 
+    def has(self, rows: Rows) -> bool:
+        """Whether each of these rows is here already.
+
+        Rows that x violates and that are here are violated by no more than HiGHS allows itself:
+        adding them once more would change nothing, and the loop would go on for ever.
+        """
+        return bool(np.isin(rows.keys(), self._keys).all())
+
     def drop_slack_rows(self, x: FloatArray) -> None:
         """Forget rows that have not mattered for a while, x being the solution of the LP."""
         self._age = np.where(self._rows.violation(x) < -1e-6, self._age + 1, 0)
@@ -139,6 +150,7 @@ class Master:
         positions = np.flatnonzero(old).astype(np.int32)
         self._highs.deleteRows(len(positions), positions)
         self._rows, self._age = self._rows.take(~old), self._age[~old]
+        self._keys = self._keys[~old]
 
     @property
     def basis(self) -> tuple[IntArray, IntArray]:
@@ -290,5 +302,12 @@ class Master:
 
 
 def power_of_two(value: float) -> float:
-    """Not above: dividing by it is exact."""
-    return float(2.0 ** np.floor(np.log2(value)))
+    """Not above, and not zero: dividing by it is exact.
+
+    Examples
+    --------
+    >>> power_of_two(6.0), power_of_two(0.0)
+    (4.0, 5e-324)
+    """
+    _, size = frexp(max(value, 5e-324))
+    return ldexp(1.0, size - 1)

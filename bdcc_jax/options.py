@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 Engine = Literal["auto", "packing", "device_packing", "reference", "pdlp"]
 RowKind = Literal["split", "aggregated"]
 Direction = Literal["random", "inverse_weight"]
@@ -43,12 +45,14 @@ class PDLPOptions:
 
     def __post_init__(self) -> None:
         _check_choice("activity", self.activity, get_args(ActivityKind))
+        _store(
+            self,
+            tolerance=as_number("tolerance", self.tolerance),
+            iteration_limit=as_count("iteration_limit", self.iteration_limit, at_least=1),
+            single_iterations=as_count("single_iterations", self.single_iterations, at_least=0),
+        )
         if not 0.0 < self.tolerance < 1.0:
-            raise ValueError(f"tolerance is {self.tolerance}, but must lie between 0 and 1")
-        if self.iteration_limit < 1:
-            raise ValueError(f"iteration_limit is {self.iteration_limit}, but must be at least 1")
-        if self.single_iterations < 0:
-            raise ValueError(f"single_iterations is {self.single_iterations}, but must be >= 0")
+            raise ValueError(f"tolerance must lie strictly between 0 and 1, not {self.tolerance}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,13 +157,17 @@ class Options:
             raise ValueError(f"rounding must be a tuple of names, not {self.rounding!r}")
         for name in self.rounding:
             _check_choice("rounding", name, get_args(Rounding))
-        if self.tau is not None and not 0 < _number("tau", self.tau) < 1:
+        if self.tau is not None and not 0 < as_number("tau", self.tau) < 1:
             raise ValueError(f"tau must lie strictly between 0 and 1, or be None, not {self.tau}")
-        _check_count("ball_size", self.ball_size, at_least=2)
-        _check_count("max_rounds", self.max_rounds, at_least=1)
-        _check_count("memory", self.memory, at_least=LEAST_MEMORY)
-        check_amount("cover_time_limit", self.cover_time_limit)
-        check_amount("absolute_gap", self.absolute_gap)
+        _store(
+            self,
+            tau=None if self.tau is None else float(self.tau),
+            ball_size=_count_or_none("ball_size", self.ball_size, at_least=2),
+            max_rounds=_count_or_none("max_rounds", self.max_rounds, at_least=1),
+            memory=_count_or_none("memory", self.memory, at_least=LEAST_MEMORY),
+            cover_time_limit=as_amount("cover_time_limit", self.cover_time_limit),
+            absolute_gap=as_amount("absolute_gap", self.absolute_gap),
+        )
         if not isinstance(self.pdlp, PDLPOptions):
             raise ValueError(f"pdlp must be a PDLPOptions object, not {self.pdlp!r}")
 
@@ -190,25 +198,57 @@ class Options:
         return cls(**(as_published | changes))
 
 
-def check_amount(name: str, value: Any) -> None:
-    """Refuse anything but a finite or infinite number that is at least 0."""
-    if not _number(name, value) >= 0:
-        raise ValueError(f"{name} must be at least 0, not {value}")
+def as_number(name: str, value: Any) -> float:
+    """A number of Python or numpy as a float; anything else is refused.
 
-
-def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_number("gap", np.float32(0.5))
+    0.5
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number that a float64 can hold") from None
+
+
+def as_amount(name: str, value: Any) -> float:
+    """A finite or infinite number that is at least 0; anything else is refused."""
+    number = as_number(name, value)
+    if not number >= 0:
+        raise ValueError(f"{name} must be at least 0, not {value}")
+    return number
+
+
+def as_count(name: str, value: Any, *, at_least: int, what: str = "an integer") -> int:
+    """An integer of Python or numpy as an int; anything else is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_count("seed", np.int64(7), at_least=0)
+    7
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
+        raise ValueError(f"{name} must be {what} >= {at_least}, not {value!r}")
+    return int(value)
+
+
+def _count_or_none(name: str, value: Any, *, at_least: int) -> int | None:
+    if value is None:
+        return None
+    return as_count(name, value, at_least=at_least, what="None or an integer")
+
+
+def _store(options: object, **values: Any) -> None:
+    """Replace fields of a frozen object by what they mean: plain numbers, which JSON can hold."""
+    for name, value in values.items():
+        object.__setattr__(options, name, value)
 
 
 def _check_choice(name: str, value: Any, choices: tuple[object, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
-
-
-def _check_count(name: str, value: Any, *, at_least: int) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ValueError(f"{name} must be None or an integer >= {at_least}, not {value!r}")

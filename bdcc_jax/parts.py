@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from math import fsum, inf
 
 import numpy as np
 
@@ -23,8 +22,12 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .certificate import Division, Proof
 from .fixing import Fixing, by_reduced_cost
 from .graph import Graph
-from .lagrangian import Lagrangian, constant
+from .lagrangian import Lagrangian, constant, row_waste
 from .rows import Rows
+from .sums import sum_down, sum_up
+
+RELATIVE_ERROR = 2.0**-40
+"""More than the products that are summed up may be off, none of which is negative."""
 
 
 class Parts:
@@ -53,11 +56,12 @@ class Parts:
         everything = Lagrangian.of(graph.weights, rows, multipliers)
         outside = edge_part < 0
         self.reduced: FloatArray = left.reduced
-        self._outside = Lagrangian(left.reduced[outside], left.constant).bound
+        self._left, self._relaxed = left, relaxed
+        self._outside = _restricted(left, outside, left.constant).bound
         count = int(part.max(initial=-1)) + 1
         self._nodes, self._edges = _groups(part, count), _groups(edge_part, count)
         self._bounds = [
-            Lagrangian(everything.reduced[edges], constant(rows.upper[own], multipliers[own])).bound
+            _restricted(everything, edges, constant(rows.upper[own], multipliers[own])).bound
             for edges, own in zip(self._edges, _groups(row_part, count), strict=True)
         ]
         self.outside: BoolArray = outside
@@ -68,11 +72,13 @@ class Parts:
     @property
     def bound(self) -> float:
         """What every clustering costs at least."""
-        return float(np.nextafter(fsum([self._outside, *self._bounds]), -inf))
+        return sum_down([self._outside, *self._bounds])
 
     def decided(self, cutoff: float) -> Fixing:
         """What is certain outside of the parts in every clustering that costs less than this."""
-        return by_reduced_cost(np.where(self.outside, self.reduced, 0.0), cutoff - self.bound)
+        lowest = np.where(self.outside, self.reduced, 0.0)
+        highest = np.where(self.outside, self.reduced + self._left.error, 0.0)
+        return by_reduced_cost(lowest, highest, sum_up([cutoff, -self.bound]))
 
     @property
     def largest(self) -> int:
@@ -98,16 +104,30 @@ class Parts:
         local = np.searchsorted(self._nodes[i], self.graph.edges[self._edges[i]])
         return Graph(len(self._nodes[i]), local, self.reduced[self._edges[i]])
 
-    def gap(self, i: int, labels: IntArray) -> float:
-        """How much cheaper part i could be than in a clustering."""
+    def _gap(self, i: int, cut: BoolArray) -> float:
         edges = self._edges[i]
-        return fsum(self.reduced[edges[self.graph.cut(labels)[edges]]]) - self._bounds[i]
+        of_cut = edges[cut[edges]]
+        highest = self.reduced[of_cut] + self._left.error[of_cut]
+        return max(0.0, sum_up(np.append(highest, -self._bounds[i])))
+
+    def excess(self, labels: IntArray) -> float:
+        """What a clustering costs more than the optimum, at most: summed up where it arises.
+
+        The difference between its cost and ``bound`` says the same, but its rounding error is that
+        of two large numbers.
+        """
+        cut = self.graph.cut(labels)
+        outside = self._left.waste(cut)[self.outside]
+        relaxed = row_waste(self.all_rows.take(self._relaxed), self.multipliers[self._relaxed], cut)
+        terms = np.concatenate([outside, relaxed, self.gaps(labels)])
+        return (1.0 + RELATIVE_ERROR) * sum_up(terms)
 
     def nodes_with_gap(self, labels: IntArray, least: float) -> BoolArray:
         """The nodes of all parts whose gap exceeds ``least``."""
         nodes = np.zeros(self.graph.n, dtype=bool)
+        cut = self.graph.cut(labels)
         for i in range(len(self)):
-            if self.gap(i, labels) > least:
+            if self._gap(i, cut) > least:
                 nodes[self._nodes[i]] = True
         return nodes
 
@@ -127,7 +147,13 @@ class Parts:
 
     def rest_of_bound(self, i: int) -> float:
         """The bound without the share of part i."""
-        return self.bound - self._bounds[i]
+        others = (bound for j, bound in enumerate(self._bounds) if j != i)
+        return sum_down([self._outside, *others])
+
+    def gaps(self, labels: IntArray) -> list[float]:
+        """How much cheaper each part could be than in a clustering."""
+        cut = self.graph.cut(labels)
+        return [self._gap(i, cut) for i in range(len(self))]
 
     def proven_by(self, i: int, proof: Proof) -> Division:
         """Note why a bound on part i holds; returns why the bound on all of them does."""
@@ -177,6 +203,10 @@ def ends(graph: Graph, edges: BoolArray) -> BoolArray:
     nodes = np.zeros(graph.n, dtype=bool)
     nodes[graph.edges[edges].ravel()] = True
     return nodes
+
+
+def _restricted(lagrangian: Lagrangian, edges: BoolArray | IntArray, constant: float) -> Lagrangian:
+    return Lagrangian(lagrangian.reduced[edges], constant, lagrangian.error[edges])
 
 
 def _common(values: IntArray, starts: IntArray) -> IntArray:

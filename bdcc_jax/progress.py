@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TextIO
 
 from .clock import Clock
 from .result import Progress, Round, relative_gap
+from .streams import show
 
 Wish = bool | Literal["live", "plain"]
 """What a caller may ask for; see :func:`bdcc_jax.solve`."""
@@ -93,7 +94,7 @@ class ProgressPrinter:
     Parameters
     ----------
     stream : text stream, optional
-        Where to print; standard error by default.
+        Where to print; standard error by default. Lines that it does not take are dropped.
     interval : float
         Seconds of solving between two lines.
 
@@ -117,7 +118,7 @@ class ProgressPrinter:
 
     def start(self) -> None:
         """Show the header: a first round may take a while, above all where loops get compiled."""
-        print(COLUMNS, file=self._stream or sys.stderr, flush=True)
+        show(COLUMNS, self._stream or sys.stderr)
         self._has_header = True
 
     def __call__(self, progress: Progress) -> None:
@@ -136,12 +137,11 @@ class ProgressPrinter:
         self._has_header = False
 
     def _show(self, record: Round, *, improved: bool) -> None:
-        # Looked up late: standard error may have been redirected since.
-        stream = self._stream or sys.stderr
         if self._lines % LINES_PER_HEADER == 0 and not self._has_header:
             self.start()
         self._has_header = False
-        print(_line(cells(record, improved=improved)), file=stream, flush=True)
+        # Looked up late: standard error may have been redirected since.
+        show(_line(cells(record, improved=improved)), self._stream or sys.stderr)
         self._lines += 1
         self._next = record.seconds + self._interval
         self._left_out = None

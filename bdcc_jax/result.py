@@ -44,15 +44,19 @@ class Status(StrEnum):
 
 
 _EXPLANATIONS = {
-    Status.OPTIMAL: "no clustering is better; the bounds meet within the tolerance",
+    Status.OPTIMAL: (
+        "in every piece that presolve leaves open, the clustering costs at most a thousandth of "
+        "the smallest |w| of that piece more than an optimum; with whole weights (or multiples of "
+        "a common unit) it is exactly optimal"
+    ),
     Status.GAP: "the bounds are as close as asked for; ask for a smaller gap to go on",
     Status.TIME_LIMIT: "the time limit was reached; raise time_limit to go on",
     Status.MAX_ROUNDS: "the round limit was reached; raise Options.max_rounds to go on",
     Status.INTERRUPTED: "interrupted (Ctrl-C or SIGTERM); the best clustering so far is returned",
     Status.STOPPED: "the callback asked to stop; the best clustering so far is returned",
     Status.NUMERICAL: (
-        "the weights are too far apart for the LP solver's tolerances; both bounds hold, "
-        "but they could not be brought together"
+        "the weights are too far apart for float64 and the LP solver; both bounds hold, but they "
+        "could not be brought together: `tolerance` is what is proven"
     ),
     Status.ERROR: "the instance could not be read or solved; its error says why",
 }
@@ -113,7 +117,8 @@ class Result:
     status : Status
         Why the solve stopped; compares equal to its name, as in ``status == "optimal"``.
     tolerance : float
-        'optimal' means that objective and lower bound differ by no more than this.
+        Proven: this clustering costs at most so much more than an optimum. It is summed up where
+        it arises, so that a heavy weight elsewhere does not blur it as it blurs ``gap``.
     history : tuple of Round
         One record a round.
     timings : dict
@@ -122,6 +127,8 @@ class Result:
         What presolve took away; None if there was none.
     proof : Proof
         Why the lower bound holds; ``certificate`` writes it out.
+    exponent : int
+        Numbers in the proof are in units of 2 to minus this: 0, unless all weights are very small.
     """
 
     graph: Graph
@@ -136,6 +143,7 @@ class Result:
     device: str
     removed: Removed | None = None
     proof: Proof | None = field(default=None, repr=False)
+    exponent: int = 0
 
     @property
     def cut(self) -> BoolArray:
@@ -179,6 +187,7 @@ class Result:
             objective=self.objective,
             lower_bound=self.lower_bound,
             tolerance=self.tolerance,
+            exponent=self.exponent,
         )
 
     def summary(self) -> str:
@@ -192,6 +201,7 @@ class Result:
             "objective": f"{self.objective:.10g}",
             "lower bound": f"{self.lower_bound:.10g}",
             "gap": f"{self.gap:.3g} ({100 * self.relative_gap:.3g} %)",
+            "tolerance": f"at most {self.tolerance:.3g} more than an optimum: proven",
             "disagreement": f"{self.disagreement:.10g}",
             "clusters": f"{self.n_clusters} of {self.graph.n} nodes",
             "edges": f"{int(self.cut.sum())} of {self.graph.m} cut",

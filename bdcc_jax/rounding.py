@@ -92,11 +92,13 @@ class _RootCuts:
         if total == 0:
             return np.zeros(graph.m, dtype=bool)
         width = np.zeros(len(self._pattern[0]), dtype=np.int32)
-        scale = LARGEST_FLOW / total
-        # One more than any flow: an edge that is wide enough must not look saturated.
-        wide = np.minimum(kappa[self._positive] * scale, LARGEST_FLOW + 1).astype(np.int32)
-        width[self._along] = width[self._back] = wide
-        width[self._to_sink[cover.far_ends[share]]] = (supply * scale).astype(np.int32)
+        # One more than any flow: an edge that is wide enough must not look saturated. Shares first:
+        # the largest flow over a total that is close to zero would be infinite.
+        with np.errstate(over="ignore"):
+            wide = np.minimum(kappa[self._positive] / total * LARGEST_FLOW, LARGEST_FLOW + 1)
+        width[self._along] = width[self._back] = wide.astype(np.int32)
+        supplied = (supply / total * LARGEST_FLOW).astype(np.int32)
+        width[self._to_sink[cover.far_ends[share]]] = supplied
         shape = (graph.n + 1, graph.n + 1)
         network = sp.csr_array((width, *self._pattern), shape=shape)
         flow = maximum_flow(network, int(cover.roots[s]), self._sink).flow

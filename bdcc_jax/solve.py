@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
 from . import devices
+from .bounds import Bounds
 from .checkpoint import Checkpoint
 from .clock import Clock
 from .convert import as_graph
@@ -17,10 +20,11 @@ from .delegation import Callback
 from .devices import Devices, Host
 from .graph import Graph
 from .highs import release_scheduler
-from .interrupts import interruptible
-from .options import Options, check_amount
+from .interrupts import interruptible, is_interrupt
+from .options import Options, as_amount, as_count
 from .progress import Wish, view
 from .result import Progress, Result, Status
+from .scaling import Units
 from .solver import Solver
 
 logger = logging.getLogger(__name__)
@@ -80,33 +84,36 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
-    options, where = check_arguments(device, time_limit, gap, seed, options, callback)
-    saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
-
-    clock = Clock(time_limit)
-    shown = view(progress, clock)
-
-    def observe(state: Progress) -> bool:
-        if shown is not None:
-            shown(state)
-        return bool(callback(state)) if callback is not None else False
-
-    if shown is not None:
-        shown.start()
+    options, where, time_limit, gap, seed = check_arguments(
+        device, time_limit, gap, seed, options, callback
+    )
+    attempt: Attempt | None = None
     try:
-        return solve_graph(
-            graph,
-            options,
-            gap=gap,
-            seed=seed,
-            clock=clock,
-            device=where,
-            callback=observe,
-            checkpoint=saved,
-        )
-    finally:
-        if shown is not None:
-            shown.close()
+        clock = Clock(time_limit)
+        attempt = Attempt(graph, options, gap=gap, seed=seed, clock=clock, device=where)
+        saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
+        with interruptible(), shown(progress, clock, callback) as observe:
+            attempt.run(observe, saved)
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
+        if attempt is None:
+            clock = Clock(time_limit)
+            attempt = Attempt(graph, options, gap=gap, seed=seed, clock=clock, device=where)
+    try:
+        return attempt.result()
+    except KeyboardInterrupt:  # whoever means it presses it twice
+        return attempt.result()
+
+
+class Arguments(NamedTuple):
+    """What a solve may be asked for, checked, and in plain Python numbers."""
+
+    options: Options
+    device: Devices | Host
+    time_limit: float | None
+    gap: float
+    seed: int
 
 
 def check_arguments(
@@ -116,8 +123,8 @@ def check_arguments(
     seed: int,
     options: Options | None,
     callback: object,
-) -> tuple[Options, Devices | Host]:
-    """Refuse what a solve cannot be asked for; returns the options and where to solve."""
+) -> Arguments:
+    """Refuse what a solve cannot be asked for."""
     options = Options() if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
@@ -125,75 +132,117 @@ def check_arguments(
     if options.engine in ("packing", "reference") and where.platform != "cpu":
         raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
     if time_limit is not None:
-        check_amount("time_limit", time_limit)
-    check_amount("gap", gap)
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"seed must be an integer >= 0, not {seed!r}")
+        time_limit = as_amount("time_limit", time_limit)
+    gap, seed = as_amount("gap", gap), as_count("seed", seed, at_least=0)
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable, not {callback!r}")
-    return options, where
+    return Arguments(options, where, time_limit, gap, seed)
 
 
-def solve_graph(
-    graph: Graph,
-    options: Options,
-    *,
-    gap: float,
-    seed: int,
-    clock: Clock,
-    device: Devices | Host,
-    callback: Callback,
-    checkpoint: Checkpoint | None = None,
-) -> Result:
-    """Solve with arguments that have been checked."""
+class Attempt:
+    """One solve: whatever becomes of it, there is a result.
+
+    Parameters
+    ----------
+    graph, options, gap, seed, clock, device
+        As for :class:`~bdcc_jax.solver.Solver`; all of them have been checked.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        *,
+        gap: float,
+        seed: int,
+        clock: Clock,
+        device: Devices | Host,
+    ) -> None:
+        self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
+        self._clock, self._device = clock, device
+        self._units = Units.of(graph)
+        self._solver: Solver | None = None
+        self._status = Status.INTERRUPTED  # until it has ended in any other way
+
+    def run(self, callback: Callback, checkpoint: Checkpoint | None = None) -> None:
+        """Solve; KeyboardInterrupt may come at any moment, and leaves what has been found."""
+
+        def observe(state: Progress) -> bool:
+            logger.debug("%s", state.round)
+            if checkpoint is not None:
+                checkpoint.write_if_due(solver.bounds, solver.history)
+            return bool(callback(replace(state, round=units.round(state.round))))
+
+        graph, units = self._graph, self._units
+        logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, self._device)
+        solver = Solver(
+            units.graph(graph),
+            units.options(self._options),
+            gap=self._gap,
+            seed=self._seed,
+            clock=self._clock,
+            device=self._device,
+            callback=observe,
+            checkpoint=checkpoint,
+        )
+        self._solver = solver
+        try:
+            if checkpoint is not None:
+                solver.resume(checkpoint)
+            self._status = solver.run()
+        finally:
+            release_scheduler()
+        if checkpoint is not None:
+            try:
+                checkpoint.restore_bound(solver.bounds)
+                checkpoint.write(solver.bounds, solver.history, solver.removed, solver.bounds.proof)
+            except KeyboardInterrupt:  # the last file that was complete is still there
+                self._status = solver.bounds.verdict or Status.INTERRUPTED
+
+    def result(self) -> Result:
+        """What has been found so far."""
+        graph, clock, solver, units = self._graph, self._clock, self._solver, self._units
+        bounds = Bounds(units.graph(graph)) if solver is None else solver.bounds
+        objective, lower = graph.objective(bounds.labels), units.below(bounds.lower)
+        logger.info(
+            "end after %.2f s: %s, %.10g to %.10g", clock.elapsed, self._status, lower, objective
+        )
+        return Result(
+            graph=graph,
+            labels=bounds.labels,
+            objective=objective,
+            lower_bound=lower,
+            status=self._status,
+            tolerance=-units.below(-bounds.excess),
+            history=() if solver is None else tuple(map(units.round, solver.history)),
+            timings={**clock.spent, "total": clock.elapsed},
+            options=self._options,
+            device=str(self._device),
+            removed=None if solver is None else solver.removed,
+            proof=bounds.proof,
+            exponent=units.exponent,
+        )
+
+
+@contextmanager
+def shown(wish: Wish, clock: Clock, callback: Callback | None) -> Iterator[Callback]:
+    """Show the rounds of a solve inside the block; gives what is to see them, the callback too."""
+    shows = view(wish, clock)
 
     def observe(state: Progress) -> bool:
-        logger.debug("%s", state.round)
-        if checkpoint is not None:
-            checkpoint.write_if_due(run.bounds, run.history)
-        return bool(callback(state))
+        if shows is not None:
+            shows(state)
+        return bool(callback(state)) if callback is not None else False
 
-    logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, device)
-    run = Solver(
-        graph,
-        options,
-        gap=gap,
-        seed=seed,
-        clock=clock,
-        device=device,
-        callback=observe,
-        checkpoint=checkpoint,
-    )
-    if checkpoint is not None:
-        run.resume(checkpoint)
+    if shows is None:
+        yield observe
+        return
     try:
-        with interruptible():
-            status = run.run()
-    except KeyboardInterrupt:  # when it was just about to return
-        status = Status.INTERRUPTED
+        shows.start()
+        yield observe
     finally:
-        release_scheduler()
-    if checkpoint is not None:
         try:
-            checkpoint.restore_bound(run.bounds)
-            checkpoint.write(run.bounds, run.history, run.removed, run.bounds.proof)
-        except KeyboardInterrupt:  # the last file that was complete is still there
-            status = run.bounds.verdict or Status.INTERRUPTED
-    bounds = run.bounds
-    logger.info(
-        "end after %.2f s: %s, %.10g to %.10g", clock.elapsed, status, bounds.lower, bounds.upper
-    )
-    return Result(
-        graph=graph,
-        labels=bounds.labels,
-        objective=graph.objective(bounds.labels),
-        lower_bound=bounds.lower,
-        status=status,
-        tolerance=bounds.tolerance,
-        history=tuple(run.history),
-        timings={**clock.spent, "total": clock.elapsed},
-        options=options,
-        device=str(device),
-        removed=run.removed,
-        proof=bounds.proof,
-    )
+            shows.close()
+        except KeyboardInterrupt:
+            shows.close()  # or it would go on to draw
+            raise

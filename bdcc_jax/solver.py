@@ -13,7 +13,9 @@ from functools import partial
 import numpy as np
 
 from . import fixing
+from .arrays import IntArray
 from .benders import Benders
+from .bounds import allowed_excess
 from .branching_proof import Branching
 from .certificate import Decision, Division, Enumeration, Reduction, Relaxation
 from .checkpoint import SavedLP
@@ -25,8 +27,10 @@ from .interrupts import is_interrupt
 from .lagrangian import Lagrangian
 from .master import MasterFailed
 from .parts import Parts, ends, open_region, pieces, spots
-from .presolve import presolve
+from .presolve import Presolved, presolve
 from .result import Progress, Status
+from .rows import Rows
+from .sums import sum_down, sum_up
 
 logger = logging.getLogger(__name__)
 
@@ -79,16 +83,63 @@ class Solver(Delegation):
             rest = presolve(self._graph, self._clock)
         self.removed = rest.removed
         self._log("presolve leaves %d of %d edges", rest.graph.m, self._graph.m)
-        if rest.graph.m == self._graph.m:
+        scale = rest.scales()
+        if scale.max() > 0:
+            return self._solve_scales(rest, scale)
+        if rest.unchanged and rest.graph.n > MOST_NODES:
             return self._solve()
+        if self._given_tolerance is None and rest.graph.m > 0:
+            self.bounds.tolerance = allowed_excess(rest.graph.weights)
         status, _ = self._solve_instead(
             rest.graph,
             rest.constant,
             rest.lift,
             lambda proof: Reduction(rest, proof),
+            tolerance=self.bounds.tolerance / 2,
+            low=rest.low,
+            off=rest.off,
             checkpoint=self._checkpoint,
         )
         return status
+
+    def _solve_scales(self, rest: Presolved, scale: IntArray) -> Status:
+        """Solve apart what is heavy and what is light, each with a tolerance of its own.
+
+        In one LP the light pieces would drown in the tolerances that the heavy ones need.
+        """
+        parts = Parts(rest.graph, Rows.empty(), np.empty(0), scale)
+        labels = np.arange(rest.graph.n)
+        off = [sum_up(np.abs(rest.low[parts.edges(i)])) for i in range(len(parts))]
+        excess = parts.gaps(labels)
+        share = [allowed_excess(parts.instance(i).weights) for i in range(len(parts))]
+        if self._given_tolerance is not None:
+            share = [self._given_tolerance / len(parts)] * len(parts)
+        self._log("solving instances of %d magnitudes apart", len(parts))
+        met = rest.off <= min(share) / 4
+        for i in range(len(parts)):
+            lift = parts.lift(i, labels)
+            status, known = self._solve_instead(
+                parts.instance(i),
+                sum_down([rest.constant, parts.rest_of_bound(i)]),
+                lambda found, lift=lift: rest.lift(lift(found)),  # type: ignore[misc]
+                lambda proof, i=i: Reduction(rest, parts.proven_by(i, proof)),  # type: ignore[misc]
+                tolerance=share[i] / 2,
+                off=sum_up([rest.off, *off]),
+                beside=sum_up([*excess[:i], *excess[i + 1 :]]),
+                piece=True,
+                checkpoint=self._checkpoint,
+            )
+            if status not in (Status.OPTIMAL, Status.GAP, Status.NUMERICAL):
+                return status
+            if verdict := self.bounds.verdict:
+                return verdict
+            labels = lift(known.labels)
+            parts.raise_bound(i, known.lower)
+            excess[i] = known.excess
+            met = met and status is Status.OPTIMAL and off[i] <= share[i] / 4
+        if met:
+            self.bounds.tolerance = sum_up(share)
+        return self.bounds.verdict or Status.NUMERICAL
 
     def _solve(self) -> Status:
         if self._options.heuristics:
@@ -139,8 +190,15 @@ class Solver(Delegation):
 
     def _divide(self, benders: Benders) -> Status | None:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
-        self._log("the LP leaves a gap: %.10g to %.10g", self.bounds.lower, self.bounds.upper)
         independent = pieces(self._graph, *benders.proof)
+        self.bounds.raise_lower(
+            independent.bound,
+            Relaxation(self._graph, *benders.proof),
+            independent.excess(self.bounds.labels),
+        )
+        if verdict := self.bounds.verdict:
+            return verdict
+        self._log("the LP leaves a gap: %.10g to %.10g", self.bounds.lower, self.bounds.upper)
         if independent.largest <= SPOT_SIZE * self._graph.m:
             return self._solve_pieces(independent)
         if self._options.heuristics:
@@ -158,20 +216,28 @@ class Solver(Delegation):
         with self._clock.measure("presolve"):
             rest = presolve(left.graph, self._clock)
         if rest.graph.m <= SMALLER * self._graph.m:
-            constant = left.constant + rest.constant
+            constant = sum_down([left.constant, rest.constant])
             lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
             why: Why = lambda proof: Decision(  # noqa: E731
                 self._graph, known, decided, Reduction(rest, proof)
             )
             return self._solve_instead(
-                rest.graph, constant, lift, why, ceiling=cutoff, checkpoint=self._checkpoint
+                rest.graph,
+                constant,
+                lift,
+                why,
+                tolerance=self.bounds.tolerance / 2,
+                low=rest.low,
+                off=sum_up([left.off, rest.off]),
+                ceiling=cutoff,
+                checkpoint=self._checkpoint,
             )[0]
         return self._solve_pieces(independent) if len(independent) > 1 else None
 
     def _zoom_in(self, benders: Benders) -> Parts:
         """Solve the spots where the gap is, for both bounds, in ever wider regions."""
         graph, bounds = self._graph, self.bounds
-        least = bounds.tolerance / (1 + graph.m)
+        least = max(bounds.tolerance, bounds.noise) / (1 + graph.m)
         region = open_region(graph, *benders.proof, bounds.labels, least)
         known = spots(graph, *benders.proof, np.zeros(graph.n, dtype=bool))
         for _ in range(RINGS):
@@ -184,7 +250,8 @@ class Solver(Delegation):
                 self._guess(fixing.outside(graph, graph.cut(bounds.labels), region))
             if bounds.verdict or known.decided(bounds.cutoff).share >= DECIDED:
                 break
-            wide = parts.nodes_with_gap(bounds.labels, bounds.tolerance / (1 + len(parts)))
+            enough = max(bounds.tolerance, bounds.noise) / (1 + len(parts))
+            wide = parts.nodes_with_gap(bounds.labels, enough)
             region = region | open_region(graph, *benders.proof, bounds.labels, least)
             region |= ends(graph, wide[graph.edges[:, 0]] | wide[graph.edges[:, 1]])
         return known
@@ -195,37 +262,43 @@ class Solver(Delegation):
         for i in parts.smallest_first():
             instance = parts.instance(i)
             if instance.n <= MOST_NODES:
-                objective = instance.objective(best_of_all(instance))
-                parts.raise_bound(i, objective, Enumeration())
+                parts.raise_bound(i, best_of_all(instance)[1], Enumeration())
                 continue
             options = replace(self._options, presolve=True)
-            solver = self._solver(instance, options, callback=self._inner_round)
+            share = self.bounds.tolerance / (4 * len(parts))
+            solver = self._solver(instance, options, callback=self._inner_round, tolerance=share)
             status = solver.run()
             parts.raise_bound(i, solver.bounds.lower, solver.bounds.proof)
             self._end_with(status)
             if status is Status.TIME_LIMIT:
                 break
-        self.bounds.raise_lower(parts.bound, Division(parts))
+        self.bounds.raise_lower(parts.bound, Division(parts), parts.excess(self.bounds.labels))
 
     def _solve_pieces(self, independent: Parts) -> Status:
         self._log("solving %d independent pieces", len(independent))
-        enough = self.bounds.tolerance / (4 * len(independent))
+        gaps = independent.gaps(self.bounds.labels)
+        still_open = _largest(gaps, self.bounds.tolerance / 4)
         for i in independent.smallest_first():
-            if independent.gap(i, self.bounds.labels) <= enough:
+            if i not in still_open:
                 continue
-            status, bound = self._solve_instead(
+            status, known = self._solve_instead(
                 independent.instance(i),
                 independent.rest_of_bound(i),
                 independent.lift(i, self.bounds.labels),
                 partial(independent.proven_by, i),
+                tolerance=self.bounds.tolerance / (2 * len(still_open)),
+                beside=sum_up([*gaps[:i], *gaps[i + 1 :]]),
                 rows=independent.rows(i),
                 labels=independent.restrict(i, self.bounds.labels),
                 piece=True,
                 checkpoint=self._checkpoint,
             )
-            if status not in (Status.OPTIMAL, Status.GAP):
+            if status not in (Status.OPTIMAL, Status.GAP, Status.NUMERICAL):
                 return status
-            independent.raise_bound(i, bound)
+            if verdict := self.bounds.verdict:
+                return verdict
+            independent.raise_bound(i, known.lower)
+            gaps[i] = known.excess
         return self.bounds.verdict or Status.NUMERICAL
 
     def _guess(self, decisions: fixing.Fixing) -> None:
@@ -247,8 +320,16 @@ class Solver(Delegation):
                 replace(self._options, presolve=True, heuristics=False),
                 clock,
                 callback=relay,
+                tolerance=self.bounds.tolerance,
             )
             status = solver.run()
             self._clock.work += clock.work
             self.bounds.offer(left.lift(solver.bounds.labels))
             self._end_with(status)
+
+
+def _largest(gaps: list[float], allowed: float) -> set[int]:
+    """All but the smallest gaps, which together are at most what is allowed."""
+    order = np.argsort(gaps, kind="stable")
+    negligible = int((np.cumsum(np.take(gaps, order)) <= allowed).sum())
+    return set(order[negligible:].tolist())

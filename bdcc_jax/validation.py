@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable
+from itertools import islice
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -26,15 +29,68 @@ def canonical_edges(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[In
             stacklevel=4,
         )
         u, v, w = u[~loops], v[~loops], w[~loops]
-    keys, inverse = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
-    summed = np.bincount(inverse, w, len(keys)) if len(keys) else np.empty(0)
-    with np.errstate(over="ignore"):
-        total = np.abs(summed).sum()
-    if not np.isfinite(total):
-        raise ValueError("the weights add up to more than a float64 can hold; scale them down")
+    keys, summed = sum_by_key(np.minimum(u, v) * n + np.maximum(u, v), w)
     kept = summed != 0
     keys = keys[kept]
     return np.column_stack([keys // n, keys % n]), summed[kept]
+
+
+def sum_by_key(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The different keys in order, and the sum of the values of each: exact, rounded once.
+
+    Examples
+    --------
+    >>> keys, sums = sum_by_key(np.array([7, 2, 7, 7]), np.array([1e16, 0.5, 1.0, -1e16]))
+    >>> keys.tolist(), sums.tolist()
+    ([2, 7], [0.5, 1.0])
+    """
+    # Not of the sums: whether they overflow on the way must not depend on the order of the edges.
+    with np.errstate(over="ignore"):
+        total = np.abs(values).sum()
+    if not np.isfinite(total):
+        raise ValueError("the weights add up to more than a float64 can hold; scale them down")
+    order = np.argsort(keys, kind="stable")
+    keys, values = keys[order], values[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.diff(first, append=len(keys))
+    sums = values[first]
+    two, many = counts == 2, counts > 2
+    sums[two] += values[first[two] + 1]
+    entries = iter(values[np.repeat(many, counts)].tolist())
+    sums[many] = [fsum(islice(entries, count)) for count in counts[many].tolist()]
+    return keys[first], sums
+
+
+def plain_array(values: Any, what: str) -> np.ndarray:
+    """Make an array, unless a value is missing: masked, or the NA of pandas.
+
+    ``numpy.asarray`` drops masks, and what is behind them is anything.
+    """
+    rows = values if isinstance(values, list | tuple) else ()
+    for part in (values, *rows):
+        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+            raise ValueError(
+                f"{what} must have no masked entries; leave these out, or fill them (0: no edge)"
+            )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"the rows of {what} must have the same length") from error
+    if array.dtype != object:
+        return array
+    missing = np.fromiter(map(_is_missing, array.flat), np.bool_, array.size)
+    if missing.any():
+        at = np.argwhere(missing.reshape(array.shape))[0].tolist()
+        raise ValueError(
+            f"{what} must have no missing entries: entry {', '.join(map(str, at))} is "
+            f"{array.flat[int(np.flatnonzero(missing)[0])]!r}"
+        )
+    return np.array(array.tolist())
+
+
+def _is_missing(value: object) -> bool:
+    # Whoever holds an NA has imported pandas already.
+    return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
 
 
 def node_count(n: Any) -> int:
@@ -50,7 +106,7 @@ def node_count(n: Any) -> int:
 
 def node_ids(ids: ArrayLike, what: str) -> IntArray:
     """Check a list of node ids."""
-    array = np.asarray(ids)
+    array = plain_array(ids, what)
     if array.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, not of shape {array.shape}")
     if array.size == 0:
@@ -70,7 +126,7 @@ def node_ids(ids: ArrayLike, what: str) -> IntArray:
 
 def finite_weights(weights: ArrayLike, m: int) -> FloatArray:
     """Check m real, finite weights."""
-    array = np.asarray(weights)
+    array = plain_array(weights, "weights")
     if array.size == 0:
         array = np.empty(0)
     if array.shape != (m,):

@@ -83,7 +83,8 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     shift = 64 + max([0, *(b.bit_length() - 1 for _, b in ratios)])  # 64: for the multipliers
     edges = dict.fromkeys((u, v) for u, v in graph.edges.tolist() if 0 <= u < v < n)
     weights = {e: (a << shift) // b for e, (a, b) in zip(edges, ratios, strict=True)}
-    unit, prover = Fraction(1, 1 << shift), _Prover(shift, WORK * (len(text) + n + m))
+    inner = shift - _ids([said.get("exponent", 0)], shift)[0]  # the unit of numbers in the proof
+    unit, prover = Fraction(1, 1 << shift), _Prover(inner, WORK * (len(text) + n + m))
     whole = _Graph(_ids(said["labels"], n, size=n), weights, prover)
     upper, slack = unit * whole.cost(), unit * whole.least() / 1000
     _require(float(upper) == _number(said["objective"]), f"the labels cost {float(upper)!r}")
@@ -93,7 +94,7 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     if stated <= lower + slack:
         return Verdict(upper, lower, ())
     _require(bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
-    claimed = unit * _Prover(shift, prover.steps, True).bound(n, weights, proof)
+    claimed = unit * _Prover(inner, prover.steps, True).bound(n, weights, proof)
     _require(stated - slack <= claimed <= upper + slack, "HiGHS claims what labels contradict")
     return Verdict(upper, lower, tuple(prover.claims))
 
@@ -268,9 +269,7 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
             for y in {*others} - {a}:
                 self.add(b, y, self.add(a, y, None))
             return
-        _require(
-            rule in known and len({*nodes}) == len(nodes) < 4, f"no {rule!a:.80} {slots!a:.80}"
-        )
+        _require(rule in known and len({*nodes}) == len(nodes) < 4, f"no {rule!a:.50} of {slots}")
         if rule in LOOSENS:
             weak = rule == "weakened"
             self._prover.pay(len(self.at[a]) * weak / 4)

@@ -64,10 +64,10 @@ class CountingEngine(DevicePackingEngine):
         self.calls: list[tuple[int, int, int, int]] = []
         self.seconds = 0.0
 
-    def pack(self, x: FloatArray, violated: IntArray) -> Packing:
+    def pack(self, x: FloatArray, violated: IntArray, check: Callable[[], None]) -> Packing:
         """As the engine does."""
         begin = time.perf_counter()
-        packing = super().pack(x, violated)
+        packing = super().pack(x, violated, check)
         counts = int(packing.passes), int(packing.sweeps)
         columns = self._columns(len(np.unique(self._root[violated])))
         self.calls.append((len(packing.left), columns, *counts))
@@ -157,7 +157,7 @@ def converge(graph: Graph, engine: Engine, limit: float) -> Run:
         separation = engine.separate(x, clock)
         master.add(separation.rows)
         fallbacks += separation.fallbacks
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             break
         violated.append(separation.violated_roots)
     return Run(violated, master.n_rows, dict(clock.spent), master.proven_bound, fallbacks)

@@ -1,6 +1,8 @@
 """Throw damaged files at every reader: a graph or a FormatError may come out, nothing else.
 
-``python -m benchmarks.fuzz --inputs 100000`` mutates small valid files of every format, and prints
+Checkpoints are read too: one is as it was written, or refused with a CheckpointError.
+
+``python -m benchmarks.fuzz --inputs 100000`` mutates small valid files of every kind, and prints
 how many inputs were read, refused and failed. Inputs that fail are kept in the folder
 ``fuzz-failures``; so is the one that is being read, in case that it takes the process down.
 ``python -m benchmarks.fuzz --atheris multicut -runs=100000`` lets atheris (``pip install atheris``)
@@ -22,11 +24,13 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from bdcc_jax import FormatError, Graph, read
+from bdcc_jax import FormatError, Graph, Options, read, solve
+from bdcc_jax.checkpoint import Checkpoint, CheckpointError
 from bdcc_jax.io import FORMATS, pace
 
 WORDS = b"""0 1 2 -1 0.5 1e999 nan inf -0 1_0 0x10 999999999999 2147483647 18446744073709551616
@@ -42,7 +46,13 @@ TOKENS = [
     b"1" * 5000,
     b"[" * 3000,
 ]
-BINARY = ("npz", "opengm", "andres")
+CHECKPOINT = "checkpoint"
+TARGETS = (*FORMATS, CHECKPOINT)
+BINARY = ("npz", "opengm", "andres", CHECKPOINT)
+
+CYCLE = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [1.0, 1.0, 1.5, 2.0, -1.25])
+PLAIN = Options(presolve=False, heuristics=False)
+"""What the checkpoints are of: with rounds, rows and multipliers."""
 
 FAILURES = Path("fuzz-failures")
 
@@ -51,7 +61,9 @@ MAX_PAIRS = 2**16
 
 
 def seeds(name: str) -> list[bytes]:
-    """Valid files of a format, small so that mutations hit something."""
+    """Valid files of a kind, small so that mutations hit something."""
+    if name == CHECKPOINT:
+        return [_checkpoint()]
     if name == "pace":
         graphs = [
             Graph(4, [(0, 1), (2, 3), (0, 2), (0, 3), (1, 2), (1, 3)], [1, 1, -1, -1, -1, -1])
@@ -67,6 +79,14 @@ def seeds(name: str) -> list[bytes]:
     if name == "signed":
         found += [b"# FromNodeId ToNodeId Sign\n7 8 1\n8 7 -1\n", b"7,8,10,1289241911.5\n"]
     return [*found, gzip.compress(found[0])]
+
+
+@cache
+def _checkpoint() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.npz"
+        solve(CYCLE, options=PLAIN, checkpoint=path)
+        return path.read_bytes()
 
 
 def mutate(data: bytes, others: list[bytes], rng: random.Random, *, in_place: bool) -> bytes:
@@ -113,6 +133,8 @@ def mutate_member(data: bytes, others: list[bytes], rng: random.Random) -> bytes
 def check(path: Path, data: bytes, name: str | None) -> str:
     """Read content, by the reader of this name or as it is recognised: "read" or "refused"."""
     path.write_bytes(data)
+    if name == CHECKPOINT:
+        return check_checkpoint(path, data)
     with warnings.catch_warnings():
         # Self-loops and constants are warned of; what numpy warns of is a fault.
         warnings.simplefilter("error")
@@ -129,8 +151,23 @@ def check(path: Path, data: bytes, name: str | None) -> str:
     return "read"
 
 
+def check_checkpoint(path: Path, data: bytes) -> str:
+    """Read a checkpoint: "read" or "refused", and the file is as it was."""
+    try:
+        saved = Checkpoint(path, CYCLE, PLAIN, 0)
+        assert saved.lp(CYCLE) is not None
+        assert len(saved.history) > 0
+        outcome = "read"
+    except CheckpointError as error:
+        if not str(error).startswith(str(path)):
+            raise AssertionError(f"the message does not name the file: {error}") from error
+        outcome = "refused"
+    assert path.read_bytes() == data
+    return outcome
+
+
 def inputs(name: str, count: int, seed: int) -> Iterator[tuple[bytes, str | None]]:
-    """Yield damaged files; every second is to be recognised, the others are read as this format."""
+    """Yield damaged files; every second graph is to be recognised, the others are read as named."""
     rng = random.Random(f"{name} {seed}")
     own, others = seeds(name), [data for other in FORMATS for data in seeds(other)]
     for number in range(count):
@@ -141,7 +178,7 @@ def inputs(name: str, count: int, seed: int) -> Iterator[tuple[bytes, str | None
             data = mutate(seed_file, others, rng, in_place=name in BINARY and rng.random() < 0.8)
         if rng.random() < 0.05:
             data = gzip.compress(data)
-        yield data, (None if number % 2 else name)
+        yield data, (None if number % 2 and name in FORMATS else name)
 
 
 def fuzz(name: str, count: int, seed: int, folder: Path, keep: Path | None = None) -> Counter[str]:
@@ -188,12 +225,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--inputs", type=int, default=100_000, help="in total (default: 100000)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--format", choices=FORMATS, action="append", help="only these")
+    parser.add_argument("--format", choices=TARGETS, action="append", help="only these")
     parser.add_argument("--atheris", choices=FORMATS, metavar="FORMAT")
     arguments, rest = parser.parse_known_args()
     if arguments.atheris:
         search(arguments.atheris, rest)
-    names = arguments.format or list(FORMATS)
+    names = arguments.format or list(TARGETS)
     start, failed = time.perf_counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

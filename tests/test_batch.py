@@ -15,7 +15,7 @@ from oracles import brute_force, random_graph
 from test_pdlp import join, planar
 
 import bdcc_jax
-from bdcc_jax import Failure, Options, cli, devices, solve, solve_batch, write
+from bdcc_jax import Failure, Graph, Options, cli, devices, solve, solve_batch, write
 from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.devices import Devices, resolve_all
 from bdcc_jax.pool import Pool
@@ -363,6 +363,77 @@ def test_cli_keeps_the_best_of_what_a_limit_cut_short(folder, tmp_path):
     assert not json.loads((out / "g0.txt.json").read_text())["finished"]
     assert cli.main(command) == 0
     assert json.loads((out / "g0.txt.json").read_text())["finished"]
+
+
+def status_of(out, name):
+    return json.loads((out / f"{name}.json").read_text())["status"]
+
+
+def test_cli_keeps_what_is_proven_whatever_the_time_limit(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["batch", str(folder), "--out", str(out)]
+    assert cli.main([*command, "--time-limit-each", "1000"]) == 0
+    kept = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    for limit in (["--time-limit-each", "0"], ["--time-limit-each", "2000"], [], ["--force"]):
+        capsys.readouterr()
+        assert cli.main([*command, *limit]) == 0
+        assert "0 of 3 done now: nothing left to do" in capsys.readouterr().out
+    assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == kept
+
+
+def test_cli_does_again_what_a_shorter_limit_ended(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["batch", str(folder), "--out", str(out)]
+    hard = [
+        [0, 3, -1, 2, -4],
+        [3, 0, 2, -3, 1],
+        [-1, 2, 0, 3, -2],
+        [2, -3, 3, 0, 2],
+        [-4, 1, -2, 2, 0],
+    ]
+    write(Graph.from_dense(hard), folder / "g0.txt", force=True)
+    assert cli.main([*command, "--time-limit-each", "0"]) == 0
+    cut_short = [f"g{i}.txt" for i in range(3) if status_of(out, f"g{i}.txt") == "time_limit"]
+    assert cut_short
+    assert cli.main([*command, "--time-limit-each", "0"]) == 0
+    assert "0 of 3 done now" in capsys.readouterr().out
+    assert cli.main([*command, "--time-limit-each", "1000"]) == 0
+    assert f"{len(cut_short)} of 3 done now: {len(cut_short)} optimal" in capsys.readouterr().out
+    assert {status_of(out, f"g{i}.txt") for i in range(3)} == {"optimal"}
+
+
+def test_cli_refuses_to_write_where_it_reads(folder, tmp_path, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr(cli.batch, "solve_batch", fail)
+    before = sorted(path.name for path in folder.iterdir())
+    (tmp_path / "link").symlink_to(folder)
+    for out in (str(folder), f"{folder}/../in/", str(tmp_path / "link")):
+        with pytest.raises(SystemExit) as error:
+            cli.main(["batch", str(folder), "--out", out])
+        assert error.value.code == 2
+        assert "--out must be another folder" in capsys.readouterr().err
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_cli_skips_what_is_no_graph_if_names_are_given(folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    (folder / "readme.txt").write_text("These are graphs.\n")
+    (folder / "notes.md").write_text("Nothing.\n")
+    command = ["batch", str(folder), "--out", str(out), "--glob", "*.txt"]
+    assert cli.main(command) == 0
+    captured = capsys.readouterr()
+    assert "4 of 4 done now: 3 optimal, 1 skipped" in captured.out
+    skipped = [line for line in captured.err.splitlines() if "skipped" in line]
+    assert len(skipped) == 1
+    assert skipped[0].startswith(f"bdcc-jax: skipped {folder}/readme.txt: it starts with")
+    assert not (out / "readme.txt.json").exists()
+    assert cli.main([*command[:-1], "g[01].txt"]) == 0
+    assert "0 of 2 done now" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        cli.main([*command[:-1], "*.gr"])
+    assert "there are no files whose names are like '*.gr'" in capsys.readouterr().err
 
 
 @pytest.mark.slow

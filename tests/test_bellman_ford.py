@@ -153,15 +153,17 @@ def kernels(graph, width=8):
     roots = jax.device_put(np.zeros(width, np.int32))
     limits = jax.device_put(np.ones(width))
     near = distances(arcs, lengths, roots, limits)
+    hops, most = shortest_path_trees(arcs, lengths, roots, near)[0], jax.device_put(np.int32(9))
     return {
-        "distances": (distances, (arcs, lengths, roots, limits)),
-        "trees": (shortest_path_trees, (arcs, lengths, roots, near)),
-        "picked trees": (device_finder._trees, (arcs, lengths, roots, near, roots)),
+        "distances": (bellman_ford.come_nearer, (arcs, lengths, limits, near, most)),
+        "hops": (bellman_ford.count_hops, (arcs, lengths, near, hops, most)),
+        "parents": (bellman_ford.to_parents, (arcs, lengths, near, hops)),
+        "picked": (device_finder._pick, (roots, near, roots)),
         "violated": (device_finder._violated, (near, roots, roots, limits)),
     }
 
 
-@pytest.mark.parametrize("name", ["distances", "trees", "picked trees", "violated"])
+@pytest.mark.parametrize("name", ["distances", "hops", "parents", "picked", "violated"])
 def test_kernels_run_without_transfers_and_lower_for_cuda(name):
     with jax.enable_x64(True):
         kernel, arguments = kernels(GRAPHS["hub of 600"])[name]
@@ -184,11 +186,11 @@ def test_similar_instances_share_kernels():
     """Sizes are rounded to buckets: graphs of 40 to 48 nodes compile once."""
     rng = np.random.default_rng(8)
     graphs = [random_graph(rng, n, 0.3) for n in range(40, 49)]
-    bellman_ford.distances.clear_cache()
+    bellman_ford.come_nearer.clear_cache()
     for graph in graphs:
         finder = DeviceFinder(graph, vertex_cover(graph, "greedy"), None, CPU)
         finder.find(graph.negative.astype(float), Clock(None))
-    assert bellman_ford.distances._cache_size() <= 6
+    assert bellman_ford.come_nearer._cache_size() <= 6
 
 
 @pytest.mark.parametrize("size", range(1, 200))

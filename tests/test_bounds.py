@@ -10,12 +10,16 @@ from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Status
-from bdcc_jax.bounds import TOLERANCE, Bounds
+from bdcc_jax.bounds import MOST, TOLERANCE, Bounds, allowed_excess
 from bdcc_jax.certificate import Claim, Enumeration
-from bdcc_jax.enumeration import best_of_all
+from bdcc_jax.enumeration import best_of_all as enumerated
 
 TRIANGLE = ([0, 1, 0], [1, 2, 2])
 PROOF = Enumeration()
+
+
+def best_of_all(graph):
+    return enumerated(graph)[0]
 
 
 def triangle(*weights):
@@ -56,7 +60,7 @@ def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(gr
     bounds.offer(best_of_all(graph))
     assert bounds.raise_lower(bound, PROOF)
     unit = gcd(*graph.weights.astype(int).tolist())
-    assert bound - bounds.tolerance <= bounds.lower <= optimum
+    assert bound - bounds.noise <= bounds.lower <= optimum
     assert bounds.lower % unit == 0
     assert bounds.lower < bound + unit
 
@@ -73,14 +77,14 @@ def test_the_unit_is_the_greatest_common_divisor(bound, lower):
 
 def test_a_bound_that_passes_a_multiple_by_a_rounding_error_is_that_multiple():
     bounds = Bounds(wheel(5))  # the optimum is -2
-    bounds.raise_lower(-3.0 + 0.9 * bounds.tolerance, PROOF)
+    bounds.raise_lower(-3.0 + 0.9 * bounds.noise, PROOF)
     assert bounds.lower == -3.0
-    bounds.raise_lower(-3.0 + 2 * bounds.tolerance, PROOF)
+    bounds.raise_lower(-3.0 + 2 * bounds.noise, PROOF)
     assert bounds.lower == -2.0
 
 
 def test_float_weights_have_no_unit():
-    graph = triangle(1.5, 1.0, -1.0)
+    graph = triangle(1.1, 1.0, -0.9)
     bounds = Bounds(graph)
     bounds.raise_lower(-0.7, PROOF)
     assert bounds.lower == -0.7
@@ -88,22 +92,36 @@ def test_float_weights_have_no_unit():
 
 
 @pytest.mark.parametrize("weight", [1e9, 2.0**53, 1e200])
-def test_integer_weights_whose_unit_drowns_in_the_tolerance_have_no_unit(weight):
-    graph = triangle(weight, weight, -1.0)
-    bounds = Bounds(graph)
-    assert bounds.verdict is Status.OPTIMAL  # a difference of 1 in the sums is below the tolerance
-    bounds = Bounds(triangle(weight, weight, -0.5 * weight))
-    bounds.raise_lower(-0.3 * weight, PROOF)
-    assert bounds.lower in (-0.3 * weight, 0.0)
-    assert bounds.lower <= bounds.upper == 0.0
+def test_a_small_weight_beside_a_heavy_one_is_not_within_the_tolerance(weight):
+    bounds = Bounds(triangle(weight, weight, -1.0))
+    assert (bounds.lower, bounds.upper) == (-1.0, 0.0)
+    assert bounds.verdict is None
+    bounds.raise_lower(-2e-3, PROOF)
+    assert (bounds.verdict is Status.OPTIMAL) == (weight == 1e9)  # of whole numbers, exactly
+    bounds.raise_lower(-1e-10, PROOF)
+    assert bounds.verdict is Status.OPTIMAL
 
 
-def test_huge_integers_with_a_huge_common_divisor_are_not_rounded_past_2_to_the_52():
-    """Their sums are not exact any more."""
-    graph = triangle(2.0**52, 2.0**52, -(2.0**51))
+def test_integers_whose_sums_are_not_exact_have_no_unit():
+    bounds = Bounds(triangle(2.0**52, 2.0**52 + 1.0, -5.0))
+    bounds.raise_lower(-2.5, PROOF)
+    assert bounds.lower == -2.5
+
+
+def test_multiples_of_a_fraction_have_a_unit():
+    bounds = Bounds(triangle(0.75, 0.5, -1.0))
+    bounds.raise_lower(-0.74, PROOF)
+    assert bounds.lower == -0.5
+
+
+def test_better_labels_are_taken_where_float64_cannot_tell_their_costs_apart():
+    graph = Graph(5, [(0, 1), (2, 3), (3, 4), (2, 4)], [-1e30, 2.0, 2.0, -1.0])
     bounds = Bounds(graph)
-    bounds.raise_lower(-(2.0**50), PROOF)
-    assert bounds.lower == -(2.0**50)
+    assert not bounds.offer(np.array([0, 1, 2, 2, 3]))
+    assert bounds.labels.tolist() == [0, 1, 2, 2, 2]
+    assert bounds.excess == 1.0
+    assert bounds.raise_lower(bounds.upper, PROOF, 0.0)
+    assert bounds.verdict is Status.OPTIMAL
 
 
 @settings(max_examples=50, deadline=None)
@@ -157,10 +175,14 @@ def test_a_bound_that_passes_the_optimum_by_a_rounding_error_is_capped():
     assert bounds.verdict is Status.OPTIMAL
 
 
-def test_the_tolerance_is_a_share_of_all_weights():
-    graph = triangle(1.5, 1.0, -1.0)
+def test_the_tolerance_is_a_share_of_the_smallest_weight():
+    assert allowed_excess(np.array([1e9, -1e-3, 2.0])) == TOLERANCE * 1e-3
+    assert allowed_excess(np.array([1.5, -1.0])) == MOST * 2.5
+
+
+def test_bounds_meet_within_the_tolerance():
+    graph = triangle(1.1, 1.0, -0.9)
     bounds = Bounds(graph)
-    assert bounds.tolerance == pytest.approx(TOLERANCE * 3.5)
     bounds.raise_lower(bounds.upper - 1.01 * bounds.tolerance, PROOF)
     assert bounds.verdict is None
     bounds.raise_lower(bounds.upper - 0.99 * bounds.tolerance, PROOF)
@@ -205,7 +227,7 @@ def test_gaps(gap, absolute_gap, bound, verdict):
 
 
 def test_nothing_is_optimal_by_a_claim():
-    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.5])
+    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.6])
     bounds = Bounds(graph)
     before, proof = bounds.lower, bounds.proof
     claim = Claim(bounds.upper, proof)
@@ -223,6 +245,6 @@ def test_nothing_is_optimal_by_a_claim():
 
 @pytest.mark.parametrize(("gap", "verdict"), [(0.0, None), (0.1, "gap")])
 def test_a_claim_is_good_enough_for_a_gap(gap, verdict):
-    bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -2.5]), gap=gap)
+    bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -2.6]), gap=gap)
     bounds.raise_lower(bounds.upper - 0.01, Claim(bounds.upper - 0.01, bounds.proof))
     assert bounds.verdict == verdict

@@ -3,7 +3,9 @@
 import gzip
 import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -208,3 +210,40 @@ def test_help_lists_the_formats(capsys):
         assert "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz" in text
         for name in FORMATS:
             assert name in text
+
+
+# Too little memory
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
+@pytest.mark.parametrize("suffix", [".txt", ".edges", ".npz", ".h5"])
+def test_too_little_memory_is_one_line(folder, suffix):
+    """That names the file and its size, and says what to do."""
+    n = 2_000_000
+    path = folder / f"large{suffix}"
+    nodes = np.arange(n)
+    if suffix == ".edges":  # names that only the careful reader takes
+        path.write_text("".join(f"a{i} a{i + 1} 1\n" for i in nodes))
+    else:
+        write(Graph.from_edges(nodes, nodes + 1, np.random.default_rng(0).random(n)), path)
+    code = (
+        "import resource, sys; from bdcc_jax.cli import main;"
+        "pages = int(open('/proc/self/statm').read().split()[0]);"
+        "most = pages * resource.getpagesize() + 40_000_000;"
+        "resource.setrlimit(resource.RLIMIT_AS, (most, most));"
+        f"sys.exit(main(['info', '{path.name}']))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    size = path.stat().st_size
+    assert done.stderr.startswith(f"bdcc-jax: {path.name}: too little memory to read this file")
+    assert f"of {size} bytes; give the process more" in done.stderr
+    assert done.stderr.count("\n") == 1

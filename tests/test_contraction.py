@@ -36,7 +36,8 @@ def test_the_graph_is_as_the_front_door_would_have_built_it():
     u, v = rng.integers(0, 30, (2, 500))
     u, v = u[u != v], v[u != v]
     w = rng.integers(-1, 2, len(u)).astype(float)
-    fast, checked = sum_parallel(30, u, v, w), Graph.from_edges(u, v, w, 30)
+    (fast, off), checked = sum_parallel(30, u, v, w), Graph.from_edges(u, v, w, 30)
+    assert off == 0.0
     assert fast.n == checked.n
     assert np.array_equal(fast.edges, checked.edges)
     assert np.array_equal(fast.weights, checked.weights)

@@ -1,10 +1,12 @@
+from threading import Event
+
 import networkx as nx
 import numpy as np
 import pytest
 from oracles import random_graph
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bdcc_jax import Graph
+from bdcc_jax import Graph, highs
 from bdcc_jax.cover import vertex_cover
 
 
@@ -56,9 +58,34 @@ def test_greedy_can_be_beaten():
 
 def test_no_time_still_gives_a_cover():
     graph = random_graph(np.random.default_rng(0), 30, 0.5)
-    served = vertex_cover(graph, "exact", 0.0).edges
+    served = vertex_cover(graph, "exact", exact_time_limit=0.0).edges
     assert sorted(served) == np.flatnonzero(graph.negative).tolist()
 
 
 def test_no_negative_edges():
     assert len(vertex_cover(Graph.from_edges([0], [1], [1.0]), "exact")) == 0
+
+
+def test_an_ilp_that_misses_its_time_limit_is_left_to_itself(monkeypatch):
+    """And the greedy cover is used; HiGHS is not touched again until it has ended."""
+    graph = random_graph(np.random.default_rng(0), 30, 0.5)
+    greedy = vertex_cover(graph, "greedy")
+    released, ended = Event(), Event()
+
+    def late(_):
+        released.wait()
+        ended.set()
+
+    monkeypatch.setattr(highs, "run", late)
+    monkeypatch.setattr(highs, "GRACE", 0.0)
+    monkeypatch.setattr(Event, "wait", _not_for_a_time(Event.wait))
+    cover = vertex_cover(graph, "exact", exact_time_limit=1e-3)
+    assert cover.roots.tolist() == greedy.roots.tolist()
+    assert not ended.is_set()
+    released.set()
+    ended.wait()
+
+
+def _not_for_a_time(wait):
+    """Waiting that has a limit is over at once; the rest goes on as long as it takes."""
+    return lambda event, timeout=None: wait(event) if timeout is None else event.is_set()

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from oracles import brute_force, partitions, random_graph
@@ -28,8 +30,18 @@ def test_best_of_all_is_the_optimum(n, kind):
     rng = np.random.default_rng(n)
     for density in (0.4, 1.0):
         graph = random_graph(rng, n, density, kind)
-        assert graph.objective(best_of_all(graph)) == pytest.approx(brute_force(graph))
+        labels, cost = best_of_all(graph)
+        assert graph.objective(labels) == pytest.approx(brute_force(graph))
+        assert graph.objective(labels) >= cost == pytest.approx(brute_force(graph))
 
 
 def test_best_of_all_without_edges():
-    assert len(best_of_all(Graph(3, [], []))) == 3
+    assert len(best_of_all(Graph(3, [], []))[0]) == 3
+
+
+def test_the_best_of_all_is_exact_where_float64_cannot_tell():
+    """A cut of 1e16 in every clustering; what else is cut decides."""
+    graph = Graph(4, [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)], [-1e16, 0.3, -1e16, 1e16, 0.4])
+    labels, _ = best_of_all(graph)
+    cost = {tuple(x): sum(map(Fraction, graph.weights[graph.cut(x)])) for x in clusterings(4)}
+    assert cost[tuple(labels)] == min(cost.values())

@@ -15,6 +15,10 @@ seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=50, deadline=None)
 
 
+def between(relaxed):
+    return relaxed.reduced, relaxed.reduced + relaxed.error
+
+
 def random_fixing(rng, graph, share):
     kept = rng.random(graph.m) < share
     return Fixing(kept=kept, cut=~kept & (rng.random(graph.m) < share))
@@ -36,25 +40,25 @@ def test_reduced_costs_exclude_nothing_that_is_cheaper_than_the_cutoff(seed, n, 
     for size in (0.1, 1.0):
         relaxed = Lagrangian.of(graph.weights, rows, random_multipliers(rows, rng, size))
         for cutoff in [*rng.uniform(relaxed.bound, 0.0, 5), costs.min() + 1e-9]:
-            fixing = by_reduced_cost(relaxed.reduced, cutoff - relaxed.bound)
+            fixing = by_reduced_cost(*between(relaxed), cutoff - relaxed.bound)
             assert consistent(graph, fixing)[costs < cutoff].all()
 
 
 def test_a_tight_cutoff_fixes_much():
     """Without rows, the bound of an instance that has no conflict is its optimum."""
     graph = Graph(4, [(0, 1), (1, 2), (2, 3)], [3.0, -2.0, 1.0])
-    relaxed = Lagrangian(graph.weights, 0.0)
-    tight = by_reduced_cost(relaxed.reduced, -1.5 - relaxed.bound)
+    relaxed = Lagrangian(graph.weights, 0.0, np.zeros(graph.m))
+    tight = by_reduced_cost(*between(relaxed), -1.5 - relaxed.bound)
     assert tight.kept.tolist() == [True, False, True]
     assert tight.cut.tolist() == [False, True, False]
-    loose = by_reduced_cost(relaxed.reduced, 0.5 - relaxed.bound)
+    loose = by_reduced_cost(*between(relaxed), 0.5 - relaxed.bound)
     assert loose.kept.tolist() == [True, False, False]
     assert not loose.cut.any()
 
 
 def test_no_slack_at_all_is_a_contradiction_wherever_a_reduced_cost_is_zero():
     graph = Graph(3, [(0, 1), (1, 2)], [1.0, -1.0])
-    assert apply(graph, by_reduced_cost(np.zeros(2), 0.0)) is None
+    assert apply(graph, by_reduced_cost(np.zeros(2), np.zeros(2), 0.0)) is None
 
 
 @few
@@ -96,7 +100,7 @@ def test_certain_decisions_keep_the_optimum(seed, n):
     relaxed = Lagrangian.of(graph.weights, rows, random_multipliers(rows, rng, 0.2))
     optimum = brute_force(graph)
     for cutoff in (optimum + 1e-9, optimum - 1e-9, optimum + 1.0):
-        left = apply(graph, by_reduced_cost(relaxed.reduced, cutoff - relaxed.bound))
+        left = apply(graph, by_reduced_cost(*between(relaxed), cutoff - relaxed.bound))
         value = np.inf if left is None else left.constant + brute_force(left.graph)
         assert min(value, cutoff) == pytest.approx(min(optimum, cutoff), abs=1e-8)
 

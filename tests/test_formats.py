@@ -4,6 +4,7 @@ import gzip
 import io
 import tracemalloc
 import warnings
+from contextlib import suppress
 from itertools import combinations
 
 import h5py
@@ -23,8 +24,11 @@ from bdcc_jax.io import (
     multicut,
     pace,
     signed,
+    text,
     triples,
 )
+from bdcc_jax.io.formats import recognise
+from bdcc_jax.io.text import lines_of
 
 PATH = Graph.from_edges([0, 1], [1, 2], [2.5, -1.0])
 
@@ -148,6 +152,27 @@ def test_format_in_place_of_suffix(tmp_path, name):
 def test_rules(tmp_path, name, text, expected, m):
     graph, found = bdcc_jax.io.load(text_file(tmp_path, text, name))
     assert (found, graph.m) == (expected, m)
+
+
+@pytest.mark.parametrize(("line", "looked_at"), [("", 0), ("# nothing", 1), ("c", 1), ("%", 1)])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+@pytest.mark.parametrize("edge", ["MULTICUT", "0 1 1.0", "anna bert 1", "no graph"])
+def test_a_long_opening_is_looked_at_once(tmp_path, monkeypatch, line, looked_at, end, edge):
+    """Whatever format asks; blank lines not even once."""
+    seen = []
+
+    def spy(data):
+        for found in lines_of(data):
+            seen.append(found)
+            yield found
+
+    monkeypatch.setattr(text, "lines_of", spy)
+    for number in (100, 1000):
+        seen.clear()
+        content = ((line + end) * number + edge).encode()
+        with suppress(FormatError):
+            recognise(content, tmp_path / "x")
+        assert len(seen) <= looked_at * number + 1
 
 
 def test_unknown_content(tmp_path):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from bdcc_jax.io import FORMATS, triples
-from benchmarks.fuzz import check, fuzz, inputs, seeds
+from bdcc_jax.io import triples
+from benchmarks.fuzz import TARGETS, check, fuzz, inputs, seeds
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_nothing_but_format_errors(tmp_path, name):
     outcomes = fuzz(name, 300, 0, tmp_path)
     assert outcomes["failed"] == 0
@@ -14,7 +14,7 @@ def test_nothing_but_format_errors(tmp_path, name):
     assert outcomes["read"] > 5
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", TARGETS)
 def test_seeds_are_valid(tmp_path, name):
     assert {check(tmp_path / "x", data, name) for data in seeds(name)} == {"read"}
 

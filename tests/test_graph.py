@@ -1,4 +1,6 @@
 import dataclasses
+from itertools import permutations
+from math import fsum
 
 import networkx as nx
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bdcc_jax import Graph
+from bdcc_jax.convert import as_graph
 from bdcc_jax.graph import canonical_labels
 from bdcc_jax.validation import MAX_NODES
 
@@ -94,6 +97,62 @@ def test_rounding_noise_is_no_asymmetry():
     np.testing.assert_allclose(graph.weights, [1.0, 5.0])
 
 
+def test_asymmetry_is_seen_beside_any_other_entry():
+    for heavy in (1.0, 1e12):
+        W = np.zeros((4, 4))
+        W[0, 1] = W[1, 0] = heavy
+        W[2, 3], W[3, 2] = 0.3, -0.3
+        for build in (Graph.from_dense, lambda W: Graph.from_scipy(sp.csr_array(W))):
+            with pytest.raises(ValueError, match=r"entry \(2, 3\) is 0\.3 but \(3, 2\) is -0\.3"):
+                build(W)
+        W[3, 2] = 0
+        with pytest.raises(ValueError, match=r"but \(3, 2\) is 0\.0; pass \(A \+ A\.T\) / 2"):
+            Graph.from_dense(W)
+
+
+def test_entries_of_any_size_survive_a_matrix():
+    for w in (5e-324, 0.1, 1e308):
+        assert Graph.from_dense([[0, w], [w, 0]]).weights.tolist() == [w]
+
+
+@pytest.mark.parametrize("missing", ["masked", "NA", "None"])
+def test_missing_values_are_refused_at_every_door(missing):
+    """numpy.asarray would take what is behind a mask."""
+    if missing == "masked":
+        lost = lambda values, at: np.ma.array(values, mask=np.arange(len(values)) == at)  # noqa: E731
+    else:
+        value = {"NA": pd.NA, "None": None}[missing]
+        lost = lambda values, at: [value if i == at else x for i, x in enumerate(values)]  # noqa: E731
+    matrix = [lost([0.0, 1.0], 1), [1.0, 0.0]]
+    doors = [
+        lambda: Graph(3, [[0, 1], [1, 2]], lost([1.0, 2.0], 1)),
+        lambda: Graph(3, [lost([0, 1], 1), [1, 2]], [1.0, 2.0]),
+        lambda: Graph.from_edges(lost([0, 1], 1), [1, 2], [1.0, 2.0]),
+        lambda: Graph.from_edges([0, 1], [1, 2], lost([1.0, 2.0], 1)),
+        lambda: Graph.from_dense(matrix),
+        lambda: as_graph(matrix),
+        lambda: as_graph(([0, 1], [1, 2], lost([1.0, 2.0], 1))),
+    ]
+    if missing == "masked":
+        whole = np.ma.array([[0.0, 1.0], [1.0, 0.0]], mask=[[False, True], [True, False]])
+        doors += [lambda: Graph.from_dense(whole), lambda: as_graph(whole)]
+        doors += [lambda: Graph.from_scipy(whole)]
+    for door in doors:
+        with pytest.raises(ValueError, match=r"no masked entries|no missing entries: entry"):
+            door()
+
+
+def test_arrays_with_nothing_missing_are_taken():
+    W = np.ma.array([[0.0, 1.0], [1.0, 0.0]], mask=False)
+    assert as_graph(W).weights.tolist() == Graph.from_dense(W).weights.tolist() == [1.0]
+    weights = pd.array([1, 2], dtype="Int64")
+    graph = Graph.from_edges(np.ma.array([0, 1]), pd.Series([1, 2], dtype="Int64"), weights)
+    assert graph.weights.tolist() == [1.0, 2.0]
+    table = {"source": ["a"], "target": ["b"], "weight": pd.array([None], dtype="Float64")}
+    with pytest.raises(ValueError, match="weights must"):
+        Graph.from_pandas(pd.DataFrame(table))
+
+
 def test_from_pandas():
     df = pd.DataFrame({"from": ["b", "a"], "to": ["c", "b"], "w": [-1, 2]})
     graph = Graph.from_pandas(df, "from", "to", "w")
@@ -134,6 +193,30 @@ def test_order_and_direction_do_not_matter(instance, random):
     assert (edges[:, 0] < edges[:, 1]).all()
     assert edges.tolist() == sorted(edges.tolist())
     assert (graphs[0].weights != 0).all()
+
+
+def test_parallel_edges_are_summed_exactly():
+    """Rounded once, whatever the order; heavy and light together."""
+    for order in permutations([1e16, 1.0, -1e16]):
+        assert Graph(2, [(0, 1), (1, 0), (0, 1)], order).weights.tolist() == [1.0]
+    assert Graph.from_edges([0] * 10, [1] * 10, [0.1] * 10).weights.tolist() == [1.0]
+    A = sp.coo_array(([1e16, 1.0, -1e16] * 2, ([0] * 3 + [1] * 3, [1] * 3 + [0] * 3)))
+    assert Graph.from_scipy(A).weights.tolist() == [1.0]
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.floats(-1e300, 1e300)), max_size=30))
+def test_sums_of_parallel_edges_are_those_of_fsum(entries):
+    ends, weights = [end for end, _ in entries], [w for _, w in entries]
+    graph = Graph(5, [(0, end) for end in ends], weights)
+    sums = {end: fsum(w for e, w in entries if e == end) for end in sorted(set(ends))}
+    expected = {end: total for end, total in sums.items() if total}
+    assert dict(zip(graph.edges[:, 1].tolist(), graph.weights.tolist(), strict=True)) == expected
+
+
+def test_overflow_on_the_way_is_seen_in_any_order():
+    for order in permutations([1e308, 1e308, -1e308]):
+        with pytest.raises(ValueError, match="add up to more than a float64 can hold"):
+            Graph(2, [(0, 1)] * 3, order)
 
 
 def test_cancelling_edges_are_dropped_and_nodes_kept():

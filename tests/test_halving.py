@@ -73,7 +73,7 @@ def test_roots_in_halves(monkeypatch):
     x = graph.negative.astype(float)
     whole = finder.find(x, Clock(None))
     sizes = limit(
-        monkeypatch, device_finder, "distances", lambda a, y, roots, z: len(roots), 8, ERRORS[0]
+        monkeypatch, device_finder, "distances", lambda a, y, roots, *_: len(roots), 8, ERRORS[0]
     )
     for ball, expected in zip(finder.find(x, Clock(None)), whole, strict=True):
         assert (ball.nodes == expected.nodes).all()

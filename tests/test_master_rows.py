@@ -53,7 +53,7 @@ def cycle_lp(graph, *, drop, check=False):
         assert master.proven_bound >= last - 1e-6 * abs(last)
         last = master.proven_bound
         separation = engine.separate(x, FOREVER)
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             return master, dropped
         if drop:
             before = master.n_rows
@@ -212,7 +212,7 @@ def test_an_iteration_limit_of_the_lp_does_not_stop_the_ilp():
     while True:
         x = master.solve(FOREVER)
         separation = engine.separate(x, FOREVER)
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             break
         master.add(separation.rows)
     assert graph.weights @ x == pytest.approx(-30 + 15 * 1.01)  # one rim edge is kept
@@ -243,3 +243,19 @@ def test_highs_adds_up_the_time_of_lps():
         highs.solve(FOREVER)
         spent.append(highs._highs.getRunTime())
     assert spent[0] < spent[1] < spent[2]
+
+
+def test_a_master_knows_its_rows_in_any_order():
+    graph = wheel(5)
+    engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
+    rows = engine.separate(graph.negative.astype(float), FOREVER).rows
+    master = Master(graph.weights)
+    assert master.has(Rows.empty())
+    assert not master.has(rows)
+    master.add(rows)
+    backwards = [np.append(c[0], c[:0:-1]) for c in np.split(rows.indices, rows.starts[1:-1])]
+    assert master.has(rows)
+    assert master.has(Rows.from_cycles(backwards[::-1]))
+    other = Rows(rows.starts, rows.indices, 2.0 * rows.values, rows.upper)
+    assert not master.has(Rows.concatenate([rows, other.take(np.arange(len(rows)) == 0)]))
+    assert not master.has(Rows(rows.starts, rows.indices, rows.values, rows.upper + 1.0))

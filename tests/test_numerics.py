@@ -31,7 +31,9 @@ def test_bounds_hold_whatever_the_weights(kind, options):
         truth = exact_optimum(graph)
         result = solve(graph, options=options)
         verdict = verify(graph, written(result))
-        assert result.status == "optimal"
+        sizes = np.abs(graph.weights)
+        wide = options is BARE and sizes.max() > 1e6 * sizes.min()  # all of it is left open
+        assert result.status == "optimal" or (wide and result.status == "numerical")
         assert verdict.claims == ()
         assert Fraction(result.lower_bound) <= truth
         assert verdict.lower_bound <= truth <= verdict.upper_bound

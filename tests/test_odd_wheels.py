@@ -47,7 +47,7 @@ def cycle_lp(graph):
     while True:
         x = master.solve(Clock(None))
         separation = engine.separate(x, Clock(None))
-        if separation.violated_roots == 0:
+        if separation.satisfied:
             return x
         master.add(separation.rows)
 

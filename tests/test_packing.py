@@ -5,6 +5,7 @@ import time
 from contextlib import contextmanager
 from itertools import pairwise
 
+import jax
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,11 +15,15 @@ from hypothesis import strategies as st
 from oracles import all_cuts, random_graph
 from scipy.sparse.csgraph import dijkstra
 
-from bdcc_jax import Graph
+from bdcc_jax import Graph, Options, solve
 from bdcc_jax.clock import Clock, TimeLimitReached
 from bdcc_jax.cover import vertex_cover
+from bdcc_jax.rows import Rows
 from bdcc_jax.subproblems.ball import VIOLATION
+from bdcc_jax.subproblems.device_packing import DevicePackingEngine
+from bdcc_jax.subproblems.engine import FlowEngine
 from bdcc_jax.subproblems.packing import PackingEngine
+from bdcc_jax.subproblems.separation import Separation
 from bdcc_jax.subproblems.violations import violated_edges
 
 UNCLEAR = 1e-12  # sums in another order may differ by this
@@ -117,7 +122,8 @@ def test_rows_are_violated_cycles_and_exist_when_needed(reach):
             assert len(separation.rows) > 0
         if worst < VIOLATION - 1e-7:
             assert len(separation.rows) == 0
-        assert (separation.violated_roots == 0) == (len(separation.rows) == 0)
+        assert separation.satisfied == (separation.violated_roots == 0)
+        assert separation.satisfied == (len(separation.rows) == 0)
         n_rows += len(separation.rows)
     assert n_rows > 1000
 
@@ -199,7 +205,7 @@ def test_a_path_longer_than_the_reach_is_found_in_the_end():
 
 def test_the_ends_of_a_negative_edge_in_different_components():
     graph = Graph.from_edges([0, 2, 1], [1, 3, 2], [1.0, 1.0, -1.0])
-    assert separate(graph, graph.negative.astype(float)).violated_roots == 0
+    assert separate(graph, graph.negative.astype(float)).satisfied
 
 
 @pytest.mark.parametrize("graph", [Graph(3, [(0, 1), (1, 2)], [1.0, 2.0]), Graph(1, [], [])])
@@ -221,7 +227,7 @@ def test_no_positive_edges_no_rows():
 @pytest.mark.parametrize("k", [3, 4, 5])
 def test_the_lp_solution_of_a_wheel_satisfies_all_cycle_inequalities(k):
     graph = wheel(k)
-    assert separate(graph, wheel_solution(graph)).violated_roots == 0
+    assert separate(graph, wheel_solution(graph)).satisfied
     assert len(separate(graph, np.where(graph.negative, 1.0, 0.49)).rows) == k
 
 
@@ -231,7 +237,7 @@ def test_cuts_of_clusterings_satisfy_all_cycle_inequalities():
         graph = random_graph(rng, 20, 0.5)
         # Together only what E+ joins, as the master's best solutions have it.
         labels = graph.components(graph.positive & (rng.random(graph.m) < 0.2))
-        assert separate(graph, graph.cut(labels).astype(float)).violated_roots == 0
+        assert separate(graph, graph.cut(labels).astype(float)).satisfied
 
 
 def test_rounding_errors_of_the_lp_solver_count_as_zero():
@@ -268,3 +274,94 @@ def test_the_alarm_is_raised_at_the_deadline_only():
             time.sleep(0.01)
         assert flag[0]
     assert not any(isinstance(t, threading.Timer) and t.is_alive() for t in threading.enumerate())
+
+
+def path_and_edge(lengths, size):
+    """A path of positive edges between the ends of a negative one, and its x."""
+    n = len(lengths) + 1
+    u, v = np.append(np.arange(n - 1), 0), np.append(np.arange(1, n), n - 1)
+    graph = Graph.from_edges(u, v, np.append(np.ones(n - 1), -1.0))
+    x = np.empty(graph.m)
+    x[graph.positive], x[graph.negative] = lengths, size
+    return graph, x
+
+
+def seen_from_one_end_only():
+    """An x whose violation exceeds the threshold, or not, as the sum over the path is rounded."""
+    rng = np.random.default_rng(0)
+    while True:
+        lengths = rng.random(3) / 4
+        there, back = (a + b + c for a, b, c in (lengths, lengths[::-1]))
+        size = max(there, back) + VIOLATION
+        for candidate in (size, np.nextafter(size, 0.0), np.nextafter(size, 1.0)):
+            graph, x = path_and_edge(lengths, candidate)
+            violated = violated_edges(graph, vertex_cover(graph, "greedy"), x).any()
+            if violated and min(there, back) < candidate - VIOLATION <= max(there, back):
+                return graph, x
+
+
+def test_what_detection_finds_gets_a_row_however_sums_are_rounded():
+    graph, x = seen_from_one_end_only()
+    for engine in (
+        PackingEngine(graph, vertex_cover(graph, "greedy")),
+        DevicePackingEngine(graph, vertex_cover(graph, "greedy"), 64, jax.devices("cpu")[0]),
+    ):
+        separation = engine.separate(x, Clock(None))
+        assert not separation.satisfied
+        assert separation.violated_roots == 1
+        assert sorted(separation.rows.indices) == list(range(graph.m))
+
+
+def test_violated_cycles_of_hardly_any_weight():
+    """A heavy edge far away makes the weights of a violated triangle look like rounding errors."""
+    graph = Graph.from_edges([0, 1, 0, 3], [1, 2, 2, 4], [1e-12, 1e-12, -1e-12, 1.0])
+    separation = separate(graph, graph.negative.astype(float))
+    assert not separation.satisfied
+    assert sorted(separation.rows.indices) == [0, 1, 2]
+
+
+def test_rows_come_from_detection_where_the_packing_has_none(monkeypatch):
+    monkeypatch.setattr(PackingEngine, "_cut_short", False, raising=False)
+    monkeypatch.setattr(PackingEngine, "_widen", lambda *_: Rows.empty())
+    n_rows = 0
+    for graph, x in instances():
+        separation = separate(graph, x)
+        check_rows(graph, separation.rows, x)
+        violated = violated_edges(graph, vertex_cover(graph, "greedy"), np.where(x < 1e-9, 0.0, x))
+        assert len(separation.rows) == violated.sum()
+        assert separation.satisfied == (not violated.any())
+        n_rows += len(separation.rows)
+    assert n_rows > 100
+
+
+def test_another_threshold():
+    triangle = Graph.from_edges([0, 1, 0], [1, 2, 2], [1.0, 1.0, -1.0])
+    engine = PackingEngine(triangle, vertex_cover(triangle, "greedy"), violation=0.1)
+    for size, satisfied in ((0.05, True), (0.15, False)):
+        x = np.where(triangle.negative, size, 0.0)
+        separation = engine.separate(x, Clock(None))
+        assert separation.satisfied == satisfied == (len(separation.rows) == 0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [Options(presolve=False, heuristics=False, integer="whole"), Options.paper(engine="reference")],
+)
+def test_rows_that_change_nothing_end_the_lp_but_are_no_convergence(options, monkeypatch):
+    """As if HiGHS did not keep to a row that it has, in the LP and in branch and bound."""
+    graph = wheel(5)
+    expected = solve(graph).objective
+    rim = np.flatnonzero(graph.negative)[0]
+    spokes = np.flatnonzero(graph.positive & np.isin(graph.edges, graph.edges[rim]).any(axis=1))
+    row = Rows.from_cycles([np.append(rim, spokes)])
+
+    def same_row(engine, x, clock):
+        return Separation(row, violated_roots=1, fallbacks=0, satisfied=False)
+
+    for engine in (PackingEngine, FlowEngine):
+        monkeypatch.setattr(engine, "separate", same_row)
+    result = solve(graph, options=options)
+    assert result.status in ("optimal", "numerical")
+    if result.status == "optimal":
+        assert result.objective == pytest.approx(expected)
+    assert all(record.violated_roots > 0 for record in result.history if record.phase == "lp")

@@ -1,5 +1,6 @@
 """Presolve: the optimum is kept, and any clustering of the rest lifts to one that costs no more."""
 
+from dataclasses import replace
 from itertools import product
 
 import networkx as nx
@@ -17,6 +18,7 @@ from bdcc_jax.presolve import driver, presolve
 from bdcc_jax.presolve.blocks import blocks
 from bdcc_jax.presolve.dominance import _similar
 from bdcc_jax.presolve.triangles import joined_triangles
+from bdcc_jax.sums import sum_parallel_pairs
 
 RULES = ("_separate", "_split", "_dominate", "_join_triangles")
 
@@ -84,13 +86,16 @@ FAMILIES = {
 
 def only(rules, monkeypatch):
     for rule in set(RULES) - set(rules):
-        monkeypatch.setattr(driver, rule, lambda left, steps: left)
-    if "_dominate" not in rules:  # the loop waits for it to look at what has changed
-        monkeypatch.setattr(driver, "_dominate", lambda left, steps: settled(left))
+        monkeypatch.setattr(driver, rule, lambda left, *_: left)
+    if "_dominate" not in rules:  # it adds up parallel edges, and looks at what has changed
+        monkeypatch.setattr(driver, "_dominate", lambda left, *_: settled(left))
 
 
 def settled(left):
-    return left._replace(changed=np.zeros_like(left.changed))
+    n = len(left.slots)
+    edges, w, low, _ = sum_parallel_pairs(n, left.u, left.v, left.w, left.low)
+    none = np.zeros_like(left.changed)
+    return driver.Rest(*edges.T, w, low, left.slots, none).compressed()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -231,7 +236,9 @@ def test_nothing_is_left_to_do(family):
         once = presolve(FAMILIES[family](rng, n))
         if once.graph.m:
             twice = presolve(once.graph)
-            assert twice.removed == driver.Removed(*[0] * len(vars(twice.removed)))
+            # Rounding the weights that are left may have moved a few by their last digit.
+            removed = replace(twice.removed, weakened=0)
+            assert removed == driver.Removed(*[0] * len(vars(twice.removed)))
             assert np.array_equal(twice.graph.edges, once.graph.edges)
 
 
@@ -327,7 +334,7 @@ def test_a_triangle_that_no_pair_decides():
 @settings(max_examples=200, deadline=None)
 @given(graphs(max_nodes=6))
 def test_triangles_alone_keep_the_optimum(graph):
-    triangles = joined_triangles(graph.n, *graph.edges.T, graph.weights)
+    triangles = joined_triangles(graph.n, *graph.edges.T, graph.weights, np.zeros(1, dtype=bool))
     groups = np.arange(graph.n)
     for a, b, c in triangles:
         groups[[b, c]] = a

@@ -5,7 +5,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from dataclasses import astuple
+from threading import Timer
 
 import networkx as nx
 import numpy as np
@@ -13,7 +16,8 @@ import pytest
 from oracles import brute_force, random_graph, triangle_milp
 
 import bdcc_jax
-from bdcc_jax import Graph, Options, PDLPOptions, Status, devices, solve
+from bdcc_jax import Graph, Options, PDLPOptions, Status, devices, solve, solve_batch
+from bdcc_jax.clock import Clock
 
 HARD = random_graph(np.random.default_rng(0), 45, 1.0)
 
@@ -108,6 +112,8 @@ def test_an_error_in_a_callback_is_the_callers():
         ({"gap": -0.1}, "gap must be at least 0, not -0.1"),
         ({"gap": float("nan")}, "gap must be at least 0, not nan"),
         ({"seed": -1}, "seed must be an integer >= 0, not -1"),
+        ({"time_limit": 10**400}, "time_limit must be a number that a float64 can hold"),
+        ({"seed": np.float64(1)}, "seed must be an integer >= 0, not "),
         ({"seed": 0.5}, "seed must be an integer >= 0, not 0.5"),
         ({"options": "paper"}, "options must be an Options object, not 'paper'"),
         ({"device": "tpu"}, "device must be 'auto', 'cpu', 'gpu', 'gpu:1'"),
@@ -119,6 +125,67 @@ def test_an_error_in_a_callback_is_the_callers():
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         solve(HARD, **arguments)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [2.0, -1.0, -3.0])
+    options = Options(
+        engine="reference",
+        tau=np.float32(0.5),
+        ball_size=np.int32(8),
+        max_rounds=np.int64(7),
+        memory=np.uint32(2**21),
+        cover_time_limit=np.float64(3),
+        absolute_gap=np.float32(0.25),
+        pdlp=PDLPOptions(np.float32(0.125), np.int64(5), np.int8(6)),
+    )
+    kinds = {name: type(getattr(options, name)) for name in ("tau", "cover_time_limit")}
+    kinds |= {name: type(getattr(options, name)) for name in ("ball_size", "max_rounds", "memory")}
+    assert kinds == {
+        "tau": float, "cover_time_limit": float, "ball_size": int, "max_rounds": int, "memory": int
+    }  # fmt: skip
+    assert [type(value) for value in astuple(options.pdlp)] == [float, int, int, str]
+    result = solve(
+        graph,
+        seed=np.int64(3),
+        time_limit=np.float32(100),
+        gap=np.float64(0.0),
+        options=options,
+        checkpoint=tmp_path / "run.npz",  # which holds the options as JSON
+    )
+    assert result.status == "optimal"
+    assert solve_batch([graph], workers=np.int64(1), time_limit_each=np.int64(9))[0] is not None
+
+
+def test_a_time_limit_of_ages_starts_no_timer():
+    """Which could not wait that long, and would end with an error of its own."""
+    for limit in (1e300, float("inf"), None):
+        with Clock(limit).alarm() as flag:
+            assert not any(isinstance(thread, Timer) for thread in threading.enumerate())
+            assert not flag.any()
+    with Clock(1e6).alarm():
+        assert any(isinstance(thread, Timer) for thread in threading.enumerate())
+    assert solve(HARD, time_limit=1e300, callback=lambda _: True).status == "stopped"
+    assert solve(HARD, time_limit=1e300, options=Options.paper(max_rounds=1)).status == "max_rounds"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iteration_limit": 1.5}, r"iteration_limit must be an integer >= 1, not 1\.5"),
+        ({"iteration_limit": 0}, "iteration_limit must be an integer >= 1, not 0"),
+        ({"iteration_limit": True}, "iteration_limit must be an integer >= 1, not True"),
+        ({"iteration_limit": float("nan")}, "iteration_limit must be an integer >= 1, not nan"),
+        ({"single_iterations": 1.5}, r"single_iterations must be an integer >= 0, not 1\.5"),
+        ({"single_iterations": True}, "single_iterations must be an integer >= 0, not True"),
+        ({"tolerance": float("nan")}, "tolerance must lie strictly between 0 and 1, not nan"),
+        ({"tolerance": True}, "tolerance must be a number, not True"),
+        ({"tolerance": "small"}, "tolerance must be a number, not 'small'"),
+    ],
+)
+def test_bad_pdlp_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        PDLPOptions(**options)
 
 
 @pytest.mark.skipif(bool(devices._devices("gpu")), reason="there is a GPU here")

@@ -129,15 +129,15 @@ def test_the_subproblem_is_the_papers(seed):
         if ball is None:
             assert optimum == pytest.approx(0, abs=1e-5)
             continue
-        flow = solver.solve_base(ball, x)
+        flow = solver.solve_base(ball, x, Clock(None))
         scale = max(np.abs(flow.edges).max(), flow.targets.max())
         unit = np.abs(graph.weights[ball.target_edges]).max() * scale
         attained = activity(graph, ball, decompose(ball, flow), x, unit)
         assert attained == pytest.approx(optimum, rel=1e-4)
         for tau in (0.01, 0.5, 0.99):
             variant = MagnantiWong(tau, "random", np.random.default_rng(seed))
-            solver.solve_base(ball, x)
-            other = solver.solve_magnanti_wong(ball, x, variant)
+            solver.solve_base(ball, x, Clock(None))
+            other = solver.solve_magnanti_wong(ball, x, variant, Clock(None))
             penalty = MagnantiWong(tau, "random", np.random.default_rng(seed)).penalty(graph, ball)
             assert np.linalg.norm(penalty) == pytest.approx(1)
             scale = max(np.abs(other.edges).max(), other.targets.max())

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from ..environment import package_version
 from ..interrupts import is_interrupt
 from . import batch, convert, demo, info, solve, verify, version
-from .common import INTERRUPTED, Parser
+from .common import INTERRUPTED, Parser, complain
 from .signals import SIGNALS
 
 COMMANDS = (solve, batch, verify, info, convert, demo, version)
@@ -47,10 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with SIGNALS.minded():
         try:
             code = int(arguments.run(arguments))
-            sys.stdout.flush()
         except (KeyboardInterrupt, SystemError) as error:
             if not is_interrupt(error):
                 raise
-            print("bdcc-jax: interrupted", file=sys.stderr)
+            complain("interrupted")
             code = INTERRUPTED
         return SIGNALS.exit_code or code

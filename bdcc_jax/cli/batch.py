@@ -2,7 +2,9 @@
 
 Every instance NAME has two files in the output folder: ``NAME.labels.npy``, and ``NAME.json`` with
 the summary, which is written last and in one go. An instance is finished if its summary is there
-and says so, for the same content and the same settings; anything else is done (again).
+and says so, for the same content and the same settings; anything else is done (again). Only what
+the time limit of an instance ended depends on that limit: it is done again if there is more time
+now.
 """
 
 from __future__ import annotations
@@ -12,17 +14,20 @@ import hashlib
 import json
 import sys
 from dataclasses import asdict
+from fnmatch import fnmatchcase
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..batch import BatchProgress, solve_batch
 from ..batch_progress import BatchPrinter
-from ..io import write_labels
+from ..io import FormatError, write_labels
 from ..io.files import write_bytes
 from ..options import Options
 from ..result import Failure, Result, Status
 from ..solve import check_arguments
-from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, finite
+from ..streams import show
+from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, complain, finite, say
 from .options import add_options, read_device, read_options
 
 if TYPE_CHECKING:
@@ -38,6 +43,7 @@ def register(commands: Commands) -> None:
     add = command.add_argument
     add("folder", metavar="DIR", help="its files, whatever 'solve' reads; no subfolders")
     add("--out", required=True, metavar="DIR", help="NAME.json and NAME.labels.npy for each")
+    add("--glob", metavar="PATTERN", help="only such names; of these, what is no graph is skipped")
     add("--workers", type=int, metavar="N", help="instances in work at the same time")
     add_options(command)
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop all after this time")
@@ -50,7 +56,12 @@ def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
         check_arguments(device, arguments.time_limit, arguments.gap, arguments.seed, options, None)
-        files = _files(Path(arguments.folder))
+        files = _files(Path(arguments.folder), arguments.glob)
+        if Path(arguments.out).resolve() == Path(arguments.folder).resolve():
+            raise ValueError(
+                f"--out must be another folder than {arguments.folder}: results would be taken for "
+                "instances the next time"
+            )
         out = _Results(Path(arguments.out), _settings(arguments, options))
         left = [file for file in files if not out.finished(file, force=arguments.force)]
         if arguments.workers is not None and arguments.workers < 1:
@@ -58,12 +69,15 @@ def _run(arguments: argparse.Namespace) -> int:
     printer = BatchPrinter(len(left), names=[file.name for file in left])
 
     def observe(state: BatchProgress) -> None:
+        if arguments.glob is not None and _is_no_graph(state.result):
+            complain(f"skipped {state.result.message}")
+            return
+        out.write(left[state.index], state)
         if not arguments.quiet:
             printer(state)
-        out.write(left[state.index], state)
 
     if not arguments.quiet and len(left) < len(files):
-        print(f"{len(files) - len(left)} of {len(files)} are finished already", file=sys.stderr)
+        show(f"{len(files) - len(left)} of {len(files)} are finished already", sys.stderr)
     with bad_input():
         results = solve_batch(
             left,
@@ -78,22 +92,32 @@ def _run(arguments: argparse.Namespace) -> int:
         )
     counts: dict[str, int] = {}
     for result in results:
-        counts[str(result.status)] = counts.get(str(result.status), 0) + 1
+        skipped = arguments.glob is not None and _is_no_graph(result)
+        outcome = "skipped" if skipped else str(result.status)
+        counts[outcome] = counts.get(outcome, 0) + 1
     if not arguments.quiet:
         listed = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
-        print(f"{len(results)} of {len(files)} done now: {listed or 'nothing left to do'}")
+        say(f"{len(results)} of {len(files)} done now: {listed or 'nothing left to do'}")
     if Status.INTERRUPTED in counts:
         return INTERRUPTED
     return BAD_INPUT if Status.ERROR in counts else 0
 
 
-def _files(folder: Path) -> list[Path]:
+def _files(folder: Path, pattern: str | None) -> list[Path]:
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")
     files = sorted(f for f in folder.iterdir() if f.is_file() and not f.name.startswith("."))
+    if pattern is not None:
+        files = [file for file in files if fnmatchcase(file.name, pattern)]
     if not files:
-        raise ValueError(f"{folder}: there are no files")
+        which = "" if pattern is None else f" whose names are like {pattern!r}"
+        raise ValueError(f"{folder}: there are no files{which}")
     return files
+
+
+def _is_no_graph(result: Result | Failure) -> TypeGuard[Failure]:
+    """Whether a file was read, and is no instance in any format."""
+    return isinstance(result, Failure) and isinstance(result.error, FormatError)
 
 
 def _settings(arguments: argparse.Namespace, options: Options) -> dict[str, Any]:
@@ -123,8 +147,13 @@ class _Results:
         try:
             known = json.loads(summary.read_bytes())
             complete, digest = bool(known["finished"]), known["source"]["sha256"]
-            same = digest == _digest(file) and known["settings"] == self._settings
-        except (ValueError, KeyError, TypeError):
+            same = digest == _digest(file) and _but_for_time(known["settings"]) == _but_for_time(
+                self._settings
+            )
+            if known["status"] == Status.TIME_LIMIT:
+                before, now = (_seconds(s) for s in (known["settings"], self._settings))
+                complete = complete and (before == now if force else before >= now)
+        except (ValueError, KeyError, TypeError, AttributeError):
             known, complete, same = None, False, False
         if same and complete and (self._folder / f"{file.name}.labels.npy").is_file():
             return True
@@ -160,6 +189,15 @@ class _Results:
         each = self._settings["time_limit_each"]
         late = each is not None and result.timings["total"] >= each
         return result.status is not Status.TIME_LIMIT or late
+
+
+def _but_for_time(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "time_limit_each"}
+
+
+def _seconds(settings: dict[str, Any]) -> float:
+    limit = settings["time_limit_each"]
+    return inf if limit is None else float(limit)
 
 
 def _digest(file: Path) -> str:

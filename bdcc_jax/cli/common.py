@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..result import Result, Status
+from ..streams import show
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]
@@ -30,8 +31,28 @@ def bad_input() -> Iterator[None]:
     """Turn what the user can mend into one line; anything else is a bug and keeps its traceback."""
     try:
         yield
-    except (ValueError, OSError, ImportError) as error:
-        print(f"bdcc-jax: {' '.join(_message(error).split())}", file=sys.stderr)
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        complain(_message(error))
+        raise SystemExit(BAD_INPUT) from None
+
+
+def complain(message: str) -> None:
+    """Say in one line on standard error, if there is one, what is wrong."""
+    show(f"bdcc-jax: {' '.join(message.split())}", sys.stderr)
+
+
+def say(text: str) -> None:
+    """Print what was asked for to standard output.
+
+    A reader that has gone, such as ``head``, has seen enough; a disk that is full is an error.
+    """
+    try:
+        # Where the process was started without the stream it is None, and print does nothing.
+        print(text, flush=True)
+    except BrokenPipeError:
+        pass
+    except OSError as error:
+        complain(f"standard output: {error.strerror or error}")
         raise SystemExit(BAD_INPUT) from None
 
 
@@ -39,7 +60,7 @@ def _message(error: Exception) -> str:
     # str() of what the system raises starts with a number that helps nobody.
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return str(error) or "out of memory"
 
 
 def exit_code(result: Result) -> int:

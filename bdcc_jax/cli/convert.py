@@ -10,7 +10,7 @@ from ..graph import Graph
 from ..io import write
 from ..io.files import check_target
 from ..io.formats import format_of_name
-from .common import bad_input
+from .common import bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
 if TYPE_CHECKING:
@@ -43,5 +43,5 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.drop_names:
             graph = Graph(graph.n, graph.edges, graph.weights)
         write(graph, target, force=arguments.force, format=form)
-    print(f"{shown(arguments.target)}: {form}, {graph.n} nodes, {graph.m} edges")
+    say(f"{shown(arguments.target)}: {form}, {graph.n} nodes, {graph.m} edges")
     return 0

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from ..image import PICTURES, example_picture, png, segmentation_picture, superpixel_graph
 from ..io.files import check_target, write_bytes
 from ..solve import solve
-from .common import bad_input, exit_code
+from ..streams import show
+from .common import bad_input, exit_code, say
+from .signals import SIGNALS
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -37,14 +39,13 @@ def _run(arguments: argparse.Namespace) -> int:
         check_target(target, force=arguments.force)
         picture = example_picture(arguments.picture)
         graph, superpixels = superpixel_graph(picture, arguments.segments, attractive=ATTRACTIVE)
-    print(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", file=sys.stderr)
-    print("(the first run on a machine compiles for half a minute)", file=sys.stderr)
-    result = solve(graph, progress=True)
-    print(result.summary())
+    show(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", sys.stderr)
+    show("(the first run on a machine compiles for half a minute)", sys.stderr)
+    result = SIGNALS.last(lambda: solve(graph, progress=True))
     with bad_input():
         segmentation = segmentation_picture(picture, result.labels[superpixels])
         write_bytes(target, png(segmentation), force=arguments.force)
-    print(f"{'picture':<13} {target}")
+    say(f"{result.summary()}\n{'picture':<13} {target}")
     return exit_code(result)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from ..graph import Graph
 from ..heuristics import greedy_additive
 from ..presolve import presolve
-from .common import bad_input
+from ..scaling import Units
+from .common import bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with bad_input():
         graph, form = read_instance(arguments.file, arguments.format)
     report = {"file": shown(arguments.file), "format": form, **describe(graph)}
-    print(json.dumps(report, indent=2, allow_nan=False) if arguments.json else _lines(report))
+    say(json.dumps(report, indent=2, allow_nan=False) if arguments.json else _lines(report))
     return 0
 
 
@@ -50,7 +51,7 @@ def describe(graph: Graph) -> dict[str, Any]:
     isolated = np.ones(graph.n, dtype=bool)
     isolated[graph.edges] = False
     everything = np.ones(graph.m, dtype=bool)
-    reduced = presolve(graph)
+    reduced = presolve(Units.of(graph).graph(graph))
     left = reduced.graph if reduced.graph.m else None  # a graph needs a node even if all is decided
     return {
         "nodes": graph.n,

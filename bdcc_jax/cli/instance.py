@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
 from ..graph import Graph
 from ..io import FORMATS, load
+from .common import complain
 
 if TYPE_CHECKING:
     from .common import Parser
@@ -41,5 +41,5 @@ def read_instance(path: str, form: str | None) -> tuple[Graph, str]:
         warnings.simplefilter("always")
         graph, form = load(path, form)
     for warning in caught:
-        print(f"bdcc-jax: {path}: {warning.message}", file=sys.stderr)
+        complain(f"{path}: {warning.message}")
     return graph, form

@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..interrupts import come_again, none_lost
+
+Outcome = TypeVar("Outcome")
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
@@ -43,14 +45,23 @@ class Signals:
             for number, handler in before.items():
                 signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
-    @contextmanager
-    def shielded(self) -> Iterator[None]:
-        """Only take note of a signal inside the block: results are being written."""
-        self._shielded = True
+    def last(self, work: Callable[[], Outcome]) -> Outcome:
+        """Do the last thing that a signal may end: from then on it is only taken note of.
+
+        The work must return what it has when it is interrupted. Results are written next, and a
+        signal between these two must not take them away.
+        """
+        kept: list[Outcome] = []
         try:
-            yield
-        finally:
-            self._shielded = False
+            kept.append(work())
+            self._shield()
+        except KeyboardInterrupt:  # of which there is only one
+            if not kept:
+                raise
+        return kept[0]
+
+    def _shield(self) -> None:
+        self._shielded = True
 
     def stop(self, _: Any = None) -> bool:
         """Whether there was a signal: a callback for a solve, should its exception get lost."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ from ..plots import require_matplotlib
 from ..report import html_report
 from ..result import Result, Status
 from ..solve import solve
-from .common import at_least_0, bad_input, exit_code, finite
+from .common import at_least_0, bad_input, exit_code, finite, say
 from .instance import add_format, add_instance, read_instance
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
@@ -55,41 +57,56 @@ def _run(arguments: argparse.Namespace) -> int:
         graph, _ = read_instance(arguments.file, arguments.format)
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
-    result = solve(
-        graph,
-        device=device,
-        time_limit=arguments.time_limit,
-        gap=arguments.gap,
-        seed=arguments.seed,
-        options=options,
-        checkpoint=arguments.checkpoint,
-        callback=SIGNALS.stop,
-        progress=not arguments.quiet,
+    result = SIGNALS.last(
+        lambda: solve(
+            graph,
+            device=device,
+            time_limit=arguments.time_limit,
+            gap=arguments.gap,
+            seed=arguments.seed,
+            options=options,
+            checkpoint=arguments.checkpoint,
+            callback=SIGNALS.stop,
+            progress=not arguments.quiet,
+        )
     )
-    with SIGNALS.shielded():
-        if result.status is Status.STOPPED:
-            result = replace(result, status=Status.INTERRUPTED)
-        _show(result, arguments)
+    if result.status is Status.STOPPED:
+        result = replace(result, status=Status.INTERRUPTED)
+    # Files first: whoever reads what is printed may be gone. But a full disk must not take away
+    # what can be printed.
+    with ExitStack() as afterwards:
+        if arguments.json == "-":
+            afterwards.callback(say, _as_json(result))
+        elif not arguments.quiet:
+            afterwards.callback(say, result.summary())
+        for write in _files(result, arguments):
+            afterwards.callback(write)
     return exit_code(result)
 
 
-def _show(result: Result, arguments: argparse.Namespace) -> None:
-    # What can be shown is shown first: a full disk must not take that away too.
-    if arguments.json == "-":
-        print(_as_json(result))
-    elif not arguments.quiet:
-        print(result.summary())
-    with bad_input():
-        if arguments.output is not None:
-            names = result.graph.names
-            write_labels(result.labels, arguments.output, names=names, force=arguments.force)
-        if arguments.certificate is not None:
-            certificate = json.dumps(result.certificate, allow_nan=False) + "\n"
-            write_bytes(Path(arguments.certificate), certificate.encode(), force=arguments.force)
-        if arguments.json not in (None, "-"):
-            write_bytes(Path(arguments.json), _as_json(result).encode(), force=arguments.force)
-        if arguments.report is not None:
-            write_bytes(Path(arguments.report), _page(result, arguments), force=arguments.force)
+def _files(result: Result, arguments: argparse.Namespace) -> Iterator[Callable[[], None]]:
+    """What writes the files that were asked for, one each; the first of them comes last."""
+    force = arguments.force
+
+    def file(path: str, content: Callable[[], bytes]) -> Callable[[], None]:
+        def write() -> None:
+            with bad_input():
+                write_bytes(Path(path), content(), force=force)
+
+        return write
+
+    def labels() -> None:
+        with bad_input():
+            write_labels(result.labels, arguments.output, names=result.graph.names, force=force)
+
+    if arguments.report is not None:
+        yield file(arguments.report, lambda: _page(result, arguments))
+    if arguments.json not in (None, "-"):
+        yield file(arguments.json, lambda: _as_json(result).encode())
+    if arguments.certificate is not None:
+        yield file(arguments.certificate, lambda: _certificate(result))
+    if arguments.output is not None:
+        yield labels
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -107,6 +124,10 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{arguments.checkpoint} is named twice; a checkpoint is its own file")
     if arguments.output is not None:
         check_labels_target(Path(arguments.output), force=arguments.force)
+
+
+def _certificate(result: Result) -> bytes:
+    return (json.dumps(result.certificate, allow_nan=False) + "\n").encode()
 
 
 def _as_json(result: Result) -> str:

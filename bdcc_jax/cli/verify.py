@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..io import FormatError
 from ..io.files import read_bytes
 from ..verify import Rejected, Verdict, verify
-from .common import bad_input
+from .common import bad_input, complain, say
 from .instance import add_format, add_instance, read_instance
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         verdict = verify(graph, certificate)
     except Rejected as error:
-        print(f"bdcc-jax: rejected: {_escaped(str(error))}", file=sys.stderr)
+        complain(f"rejected: {_escaped(str(error))}")
         return REJECTED
     if not arguments.quiet:
-        print("\n".join(map(_escaped, _describe(certificate, verdict))))
+        say("\n".join(map(_escaped, _describe(certificate, verdict))))
     if arguments.strict and verdict.claims:
-        print("bdcc-jax: rejected: not everything is proven", file=sys.stderr)
+        complain("rejected: not everything is proven")
         return REJECTED
     return 0
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..environment import show_versions
+from ..environment import versions
+from .common import say
 
 if TYPE_CHECKING:
     from .common import Commands
@@ -18,5 +19,5 @@ def register(commands: Commands) -> None:
 
 
 def _run(_: argparse.Namespace) -> int:
-    show_versions()
+    say(versions())
     return 0

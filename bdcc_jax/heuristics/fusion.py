@@ -45,12 +45,14 @@ def fuse(
     for labels in (a, b):
         if labels.shape != (graph.n,):
             raise ValueError(f"labels must have shape ({graph.n},), not {labels.shape}")
+    if clock is not None and clock.remaining == 0.0:
+        return min(a, b, key=graph.objective)
     blocks = canonical_labels(a * (b.max() + 1) + b)
     k = int(blocks.max()) + 1
     u, v = blocks[graph.edges].T
     cut = u != v
     small = Graph.from_edges(u[cut], v[cut], graph.weights[cut], k)
     _, member = np.unique(blocks, return_index=True)
-    starts = (a[member], b[member], greedy_additive(small))
+    starts = (a[member], b[member], greedy_additive(small, clock=clock))
     best = min(starts, key=small.objective)
     return canonical_labels(kernighan_lin(small, best, clock=clock)[blocks])

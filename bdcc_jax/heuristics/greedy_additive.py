@@ -6,12 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..clock import Clock
 from ..compiled import compiled
 from ..graph import Graph, canonical_labels
 from .heap import Heap, new_heap, pop, put, remove
 
 
-def greedy_additive(graph: Graph, weights: ArrayLike | None = None) -> IntArray:
+def greedy_additive(
+    graph: Graph, weights: ArrayLike | None = None, *, clock: Clock | None = None
+) -> IntArray:
     """Join the two clusters with the largest weight between them, until none is positive.
 
     Parameters
@@ -21,6 +24,8 @@ def greedy_additive(graph: Graph, weights: ArrayLike | None = None) -> IntArray:
     weights : array_like, shape (m,), optional
         Other weights of the same edges to be guided by, for example by a solution of the
         relaxation; those of the graph if not given.
+    clock : Clock, optional
+        When its time is up, what has been joined by then is returned.
 
     Returns
     -------
@@ -38,16 +43,21 @@ def greedy_additive(graph: Graph, weights: ArrayLike | None = None) -> IntArray:
     chosen = graph.weights if weights is None else np.asarray(weights, dtype=np.float64)
     if chosen.shape != (graph.m,):
         raise ValueError(f"weights must have shape ({graph.m},), not {chosen.shape}")
-    ends = graph.edges.ravel().copy()
-    return canonical_labels(_contract(graph.n, ends, chosen.copy(), new_heap(graph.m)))
+    clock = clock or Clock(None)
+    if clock.remaining == 0.0:
+        return np.arange(graph.n)
+    ends, heap = graph.edges.ravel().copy(), new_heap(graph.m)
+    with clock.alarm() as stop:
+        return canonical_labels(_contract(graph.n, ends, chosen.copy(), heap, stop))
 
 
 @compiled
-def _contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap) -> IntArray:
+def _contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap, stop: BoolArray) -> IntArray:
     """Contract edges in order; the label of a node is the node that its cluster went into.
 
     Edge e has the half-edges 2e and 2e + 1. A cluster's half-edges form a list, which is read only
     when the cluster goes into another one: until then it may contain half-edges of merged edges.
+    Another thread may set ``stop``: then nothing more is contracted.
     """
     m = len(weights)
     first, degree = np.full(n, -1), np.zeros(n, dtype=np.int64)
@@ -60,10 +70,10 @@ def _contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap) -> IntArr
         first[ends[h]] = h
         degree[ends[h]] += 1
     for e in range(m):
-        if weights[e] > 0:
+        if weights[e] > 0 and not stop[0]:
             put(heap, e, weights[e])
     into = np.arange(n)
-    while heap.size[0] > 0:
+    while heap.size[0] > 0 and not stop[0]:
         e = pop(heap)
         merged[e] = True
         a, b = ends[2 * e], ends[2 * e + 1]

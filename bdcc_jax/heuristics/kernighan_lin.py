@@ -27,7 +27,7 @@ SERIES_WORK = 4
 this multiple of the edges that were read to find its first moves."""
 
 BATCH = 1_000_000
-"""Edges read before the compiled loop comes back to see whether time is up: some 10 ms."""
+"""Edges read before the compiled loop comes back to let Ctrl-C through: some 10 ms."""
 
 
 def kernighan_lin(
@@ -75,17 +75,19 @@ def improve(
     graph: Graph, labels: IntArray, clock: Clock | None, patience: int
 ) -> tuple[IntArray, float]:
     """The better clustering, and by how much it is better as far as the search has counted."""
-    if graph.m == 0:
+    clock = clock or Clock(None)
+    if graph.m == 0 or clock.remaining == 0.0:
         return labels, 0.0
     edges, clusters, search = adjacency(graph), new_clusters(labels), _new_search(graph.n)
     least = TOLERANCE * float(np.abs(graph.weights).max())
     total = 0.0
-    while len(todo := np.flatnonzero(search.dirty & (clusters.size > 0))):
-        while len(todo):
-            if clock is not None and clock.remaining == 0.0:
-                return canonical_labels(clusters.labels), total
-            done, gain = _visit_some(edges, clusters, search, todo, least, patience, BATCH)
-            todo, total = todo[done:], total + gain
+    with clock.alarm() as stop:
+        while len(todo := np.flatnonzero(search.dirty & (clusters.size > 0))):
+            while len(todo):
+                if stop[0] or clock.remaining == 0.0:
+                    return canonical_labels(clusters.labels), total
+                visited = _visit_some(edges, clusters, search, todo, least, patience, BATCH, stop)
+                todo, total = todo[visited[0] :], total + visited[1]
     return canonical_labels(clusters.labels), total
 
 
@@ -141,28 +143,32 @@ def _visit_some(
     least: float,
     patience: int,
     batch: int,
+    stop: BoolArray,
 ) -> tuple[int, float]:
-    """Visit clusters until the batch is used up; how many were visited, and what it gained."""
+    """Visit clusters until the batch is used up; how many were visited, and what it gained.
+
+    Another thread may set ``stop``: exchanges then end at once, the one that it falls into undone.
+    """
     gain, work, done = 0.0, 0, 0
-    while done < len(todo) and work < batch:
+    while done < len(todo) and work < batch and not stop[0]:
         a = todo[done]
         done += 1
         search.dirty[a] = False
         now = _tick(search)
         for b in _neighbours(edges, clusters, search, a, now):
-            if clusters.size[a] == 0:
+            if clusters.size[a] == 0 or stop[0]:
                 break
             if clusters.size[b] == 0:
                 continue
             # Nothing has changed since b was visited, and then it met a.
             if search.visited[b] > max(search.changed[a], search.changed[b]):
                 continue
-            gained, steps = _exchange(edges, clusters, search, a, b, least, patience)
+            gained, steps = _exchange(edges, clusters, search, a, b, least, patience, stop)
             gain += gained
             work += steps
         while clusters.size[a] > 1:
             b = new_label(clusters)
-            gained, steps = _exchange(edges, clusters, search, a, b, least, patience)
+            gained, steps = _exchange(edges, clusters, search, a, b, least, patience, stop)
             gain += gained
             work += steps
             if gained == 0.0:
@@ -196,14 +202,18 @@ def _exchange(
     b: int,
     least: float,
     patience: int,
+    stop: BoolArray,
 ) -> tuple[float, int]:
     """Improve the partition of two clusters; what it gained, and how many edges were read."""
     if 0 < clusters.size[b] < clusters.size[a]:
         a, b = b, a
-    joined, work = _meet(edges, clusters, search, a, b)
+    joined, work = _meet(edges, clusters, search, a, b, stop)
+    if stop[0]:  # not all was read: what joining them gains is unknown
+        clear(search.heap)
+        return 0.0, work
     # Where there are hubs, moves cost: not much more for the series than for finding its start.
     limit = max(EDGES_A_MOVE * patience, SERIES_WORK * work)
-    gained, kept, count, steps = _move_series(edges, clusters, search, a, b, patience, limit)
+    gained, kept, count, steps = _move_series(edges, clusters, search, a, b, patience, limit, stop)
     work += steps
     labels, moved = clusters.labels, search.moved
     for i in range(count):
@@ -228,7 +238,7 @@ def _exchange(
 
 @compiled
 def _meet(
-    edges: Adjacency, clusters: Clusters, search: Search, a: int, b: int
+    edges: Adjacency, clusters: Clusters, search: Search, a: int, b: int, stop: BoolArray
 ) -> tuple[float, int]:
     """Fill the heap with the nodes where the clusters touch; what joining them would gain.
 
@@ -238,7 +248,7 @@ def _meet(
     now = _tick(search)
     between, work = 0.0, 0
     v = clusters.first[a]
-    while v >= 0:
+    while v >= 0 and not stop[0]:
         own, other, touches = 0.0, 0.0, clusters.size[b] == 0
         for k in range(edges.starts[v], edges.starts[v + 1]):
             u = edges.neighbours[k]
@@ -284,6 +294,7 @@ def _move_series(
     b: int,
     patience: int,
     limit: int,
+    stop: BoolArray,
 ) -> tuple[float, int, int, int]:
     """Move the best node, again and again; leaves the labels moved, and the heap empty.
 
@@ -293,7 +304,7 @@ def _move_series(
     labels, gain, seen, heap = clusters.labels, search.gain, search.seen, search.heap
     now = search.clock[0]
     total, best, kept, count, work, end = 0.0, 0.0, 0, 0, 0, limit
-    while heap.size[0] > 0 and count - kept < patience and work < end:
+    while heap.size[0] > 0 and count - kept < patience and work < end and not stop[0]:
         v = pop(heap)
         total += gain[v]
         search.moved[count] = v

@@ -50,7 +50,7 @@ def local_search(
     >>> local_search(graph).tolist()
     [0, 0, 0, 1]
     """
-    start = greedy_additive(graph) if labels is None else labels
+    start = greedy_additive(graph, clock=clock) if labels is None else labels
     best = kernighan_lin(graph, start, clock=clock)
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
@@ -58,5 +58,6 @@ def local_search(
             break
         weights = graph.weights * np.exp(NOISE * rng.standard_normal(graph.m))
         # More rounds are worth more than Kernighan-Lin in every one of them.
-        best = fuse(graph, best, greedy_additive(graph, weights), clock=clock)
+        other = greedy_additive(graph, weights, clock=clock)
+        best = fuse(graph, best, other, clock=clock)
     return kernighan_lin(graph, best, clock=clock) if rounds else best

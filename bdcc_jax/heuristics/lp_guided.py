@@ -46,7 +46,8 @@ def lp_guided(
     # different places, so that their fusion is better than either.
     guides = graph.weights * np.where(graph.positive, 1.0 - x, x), 1.0 - 2.0 * x
     first, second = (
-        kernighan_lin(graph, greedy_additive(graph, guide), clock=clock) for guide in guides
+        kernighan_lin(graph, greedy_additive(graph, guide, clock=clock), clock=clock)
+        for guide in guides
     )
     rounded = fuse(graph, first, second, clock=clock)
     return rounded if labels is None else fuse(graph, labels, rounded, clock=clock)

@@ -37,6 +37,8 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Graph:
         The content is not understood; says where and what was expected.
     OSError
         The file cannot be read.
+    MemoryError
+        The file is too large for the memory that there is; says how large.
 
     Examples
     --------
@@ -55,6 +57,17 @@ def load(path: str | os.PathLike[str], format: str | None = None) -> tuple[Graph
     if format is not None:
         check_format(format)
     path = Path(path)
+    try:
+        return _load(path, format)
+    except MemoryError as error:
+        raise MemoryError(
+            f"{path}: too little memory to read this file of {path.stat().st_size} bytes; give the "
+            "process more (ulimit -v, or the limit of a job), or convert the file to .npz where "
+            "there is more: that takes less to read than text"
+        ) from error
+
+
+def _load(path: Path, format: str | None) -> tuple[Graph, str]:
     data = read_bytes(path)
     if not data.strip():
         raise FormatError(f"{path}: the file is empty; expected {EXPECTED}")

@@ -19,13 +19,14 @@ from ..graph import Graph
 from ..validation import MAX_NODES
 from . import hdf5
 from .errors import FormatError, refuse_names
+from .text import Opening
 
 GENERAL, COMPLETE, GRID = 10000, 10002, 10003
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether this is HDF5; OpenGM's is to be asked first."""
-    return data.startswith(hdf5.MAGIC)
+    return opening.data.startswith(hdf5.MAGIC)
 
 
 def decode(data: bytes, name: str) -> Graph:

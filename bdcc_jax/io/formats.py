@@ -10,13 +10,13 @@ from ..graph import Graph
 from . import andres, multicut, npz, opengm, pace, signed, triples
 from .errors import FormatError
 from .files import suffix_of
-from .text import first_words
+from .text import Opening
 
 
 class Codec(Protocol):
     """What the module of a format offers."""
 
-    def recognises(self, data: bytes, /) -> bool:
+    def recognises(self, opening: Opening, /) -> bool:
         """Whether content is of this format, if it is of none that is asked before."""
 
     def decode(self, data: bytes, name: str, /) -> Graph:
@@ -63,8 +63,9 @@ def recognise(data: bytes, path: Path) -> str:
     signed edge list; else the first line that is no comment decides: two integers and a weight are
     plain triples, two names and a weight a signed edge list.
     """
+    opening = Opening(data)
     for name in _UNMISTAKABLE:
-        if FORMATS[name].recognises(data):
+        if FORMATS[name].recognises(opening):
             return name
     if suffix_of(path) in _TELLING:
         return _TELLING[suffix_of(path)]
@@ -73,9 +74,9 @@ def recognise(data: bytes, path: Path) -> str:
     if signed.is_snap(data):
         return "signed"
     for name in ("triples", "signed"):
-        if FORMATS[name].recognises(data):
+        if FORMATS[name].recognises(opening):
             return name
-    found = reprlib.repr(" ".join(first_words(data)))
+    found = reprlib.repr(" ".join(opening.words))
     raise FormatError(f"{path}: it starts with {found}; expected {EXPECTED}")
 
 

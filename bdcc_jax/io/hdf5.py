@@ -53,7 +53,7 @@ class Reader:
             if self._left < 0:
                 raise FormatError(f"{what} declares the shape {shape}: more than the file can hold")
             array: np.ndarray = dataset[()]
-        except FormatError:
+        except (FormatError, MemoryError):
             raise
         except Exception as error:
             raise self._damaged(error) from error

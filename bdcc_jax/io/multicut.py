@@ -18,14 +18,14 @@ import reprlib
 from ..graph import Graph
 from . import triples
 from .errors import FormatError, refuse_names
-from .text import content, first_words, text_of
+from .text import Opening, content, text_of
 
 HEADER = "MULTICUT"
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether the first line that is neither blank nor a comment is the header."""
-    return first_words(data) == [HEADER]
+    return opening.words == [HEADER]
 
 
 def decode(data: bytes, name: str) -> Graph:

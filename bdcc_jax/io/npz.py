@@ -21,15 +21,16 @@ import numpy as np
 from ..graph import Graph
 from .errors import FormatError
 from .files import inflation_limit
+from .text import Opening
 
 MAGIC = b"PK\x03\x04"
 FORMAT = "bdcc_jax.Graph 1"
 KEYS = ("format", "n", "edges", "weights", "names")
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether this is a zip archive."""
-    return data.startswith(MAGIC)
+    return opening.data.startswith(MAGIC)
 
 
 def decode(data: bytes, name: str) -> Graph:
@@ -40,8 +41,8 @@ def decode(data: bytes, name: str) -> Graph:
             members = {entry.filename: entry for entry in archive.infolist()}
             wanted = {key: members[f"{key}.npy"] for key in KEYS if f"{key}.npy" in members}
             _check_sizes(wanted, len(data), name)
-            arrays = {key: _array(archive, member, name) for key, member in wanted.items()}
-    except FormatError:
+            arrays = {key: read_array(archive, member, name) for key, member in wanted.items()}
+    except (FormatError, MemoryError):
         raise
     except Exception as error:
         raise FormatError(f"{name}: truncated or corrupt npz archive ({error})") from error
@@ -50,7 +51,7 @@ def decode(data: bytes, name: str) -> Graph:
             found = reprlib.repr([*members])
             raise FormatError(f"{name}: expected an array {key!r}; the archive has {found}")
     try:
-        if (found := _text(arrays["format"], "format")) != FORMAT:
+        if (found := one_text(arrays["format"], "format")) != FORMAT:
             raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
         return Graph(
             arrays["n"].item(),
@@ -89,7 +90,7 @@ def _check_sizes(members: dict[str, zipfile.ZipInfo], size: int, name: str) -> N
         )
 
 
-def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:
+def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.ndarray:
     """Read one array, after its declared size was found to be what the archive really holds."""
     what = f"{name}: array {member.filename.removesuffix('.npy')!r}"
     stream = io.BytesIO(archive.read(member))
@@ -100,6 +101,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.n
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, _, dtype = read_header(stream)
+    except MemoryError:
+        raise
     except Exception as error:  # numpy parses the header as Python
         raise FormatError(f"{what} is not a numpy array ({error})") from error
     declared, held = math.prod(shape) * dtype.itemsize, member.file_size - stream.tell()
@@ -110,7 +113,8 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> np.n
     return array
 
 
-def _text(array: np.ndarray, key: str) -> str:
+def one_text(array: np.ndarray, key: str) -> str:
+    """The text that an array of a file holds; ValueError if it is anything else."""
     if array.dtype.kind != "U" or array.ndim:
         raise ValueError(f"{key!r} must be one text, not {array.dtype} of shape {array.shape}")
     # Python breaks on what is no character, and a damaged file has that.
@@ -121,7 +125,7 @@ def _text(array: np.ndarray, key: str) -> str:
 
 
 def _names(array: np.ndarray) -> list[Hashable]:
-    text = _text(array, "names")
+    text = one_text(array, "names")
     try:
         names = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

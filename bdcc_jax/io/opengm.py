@@ -23,17 +23,18 @@ from ..arrays import FloatArray, IntArray
 from ..graph import Graph
 from . import hdf5
 from .errors import FormatError, refuse_names
+from .text import Opening
 
 POTTS, EXPLICIT = 16006, 16000
 VERSION, DOUBLE = (2, 0), 1
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether this is HDF5 with a group ``gm``."""
-    if not data.startswith(hdf5.MAGIC):
+    if not opening.data.startswith(hdf5.MAGIC):
         return False
     try:
-        with hdf5.opened(data, "") as file:
+        with hdf5.opened(opening.data, "") as file:
             return "gm" in file
     except FormatError:
         return False

@@ -21,15 +21,15 @@ import numpy as np
 from ..graph import Graph
 from ..validation import MAX_NODES
 from .errors import FormatError, refuse_names
-from .text import content, count, first_words, text_of
+from .text import Opening, content, count, text_of
 
 MAX_PAIRS = 2**26
 """11,585 nodes; the graph takes 1.6 GB."""
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether the first line that is not a comment is ``p cep`` and two more words."""
-    words = first_words(data)
+    words = opening.words
     return words[:2] == ["p", "cep"] and len(words) == 4
 
 

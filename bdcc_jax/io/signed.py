@@ -27,7 +27,7 @@ import numpy as np
 
 from ..graph import Graph
 from .errors import FormatError
-from .text import is_integer, is_real, lines_of, table, text_of, weight
+from .text import Opening, is_integer, is_real, table, text_of, weight
 
 _COMMENTS = ("#", "%")
 _SNAP = re.compile(rb"^#.*FromNodeId", re.MULTILINE)
@@ -39,15 +39,12 @@ _TIMED = np.dtype([*_EDGE.descr, ("time", np.float64)])
 Row = tuple[str, str, float]
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether the first line that is not a comment has three or four fields, the third a number."""
-    for line in map(str.strip, lines_of(data)):
-        if line and not line.startswith(_COMMENTS):
-            try:
-                return bool(_row(_split(line, _separator(line)), ""))
-            except FormatError:
-                return False
-    return False
+    try:
+        return bool(_row(_split(opening.edge, _separator(opening.edge)), ""))
+    except FormatError:
+        return False
 
 
 def is_snap(data: bytes) -> bool:

@@ -6,7 +6,9 @@ import io
 import re
 import reprlib
 import warnings
+from codecs import BOM_UTF8
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from ..validation import MAX_NODES
 from .errors import FormatError
 
+_NOT_BLANK = re.compile(rb"[^\s][^\r\n]*")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -40,18 +43,52 @@ def content(text: str, number: int = 1) -> Iterator[tuple[int, list[str]]]:
             yield at, _SEPARATOR.split(rest)
 
 
+class Opening:
+    """How a file begins, whatever it is: every format asks, and it is looked for once.
+
+    Parameters
+    ----------
+    data : bytes
+        The content of the file.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    @property
+    def words(self) -> list[str]:
+        """Of the first line that is neither blank nor a ``#`` or ``c`` comment.
+
+        If they are many, the first ones, and the rest as one.
+        """
+        return self._found[0]
+
+    @property
+    def edge(self) -> str:
+        """The first line that is neither blank nor a ``#`` or ``%`` comment."""
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[list[str], str]:
+        words: list[str] = []
+        edge = ""
+        for line in lines_of(self.data):
+            if not words:
+                words = line.partition("#")[0].replace(",", " ").split(maxsplit=9)
+                words = [] if words[:1] == ["c"] else words
+            if not edge and not line.startswith(("#", "%")):
+                edge = line
+            if words and edge:
+                break
+        return words, edge
+
+
 def lines_of(data: bytes) -> Iterator[str]:
-    """Yield lines one by one, whatever the content, to see what it is."""
-    yield from io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace")
-
-
-def first_words(data: bytes) -> list[str]:
-    """The words of the first line that is neither blank nor a ``#`` or ``c`` comment."""
-    for line in lines_of(data):
-        words = line.partition("#")[0].replace(",", " ").split(maxsplit=9)
-        if words and words[0] != "c":
-            return words
-    return []
+    """Yield the lines that are not blank one by one, without the space around them."""
+    # Blank lines, of which a file may have millions, are passed by the search for the next one.
+    for found in _NOT_BLANK.finditer(data, len(BOM_UTF8) * data.startswith(BOM_UTF8)):
+        if line := found[0].decode(errors="replace").strip():
+            yield line
 
 
 def table(text: str, dtype: np.dtype[Any], **settings: Any) -> np.ndarray | None:

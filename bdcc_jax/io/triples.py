@@ -23,7 +23,7 @@ from ..arrays import FloatArray, IntArray
 from ..graph import Graph
 from ..validation import MAX_NODES
 from .errors import FormatError, refuse_names
-from .text import content, first_words, is_integer, node_id, table, text_of, weight
+from .text import Opening, content, is_integer, node_id, table, text_of, weight
 
 Edges = tuple[IntArray, IntArray, FloatArray]
 
@@ -31,9 +31,9 @@ _EDGE = np.dtype([("u", np.int64), ("v", np.int64), ("w", np.float64)])
 _NODES = re.compile(r"^[ \t]*#[ \t]*nodes[ \t]+(\d+)[ \t]*$", re.MULTILINE | re.ASCII)
 
 
-def recognises(data: bytes) -> bool:
+def recognises(opening: Opening) -> bool:
     """Whether the first line that is not a comment is a triple whose first two are node ids."""
-    words = first_words(data)
+    words = opening.words
     return len(words) == 3 and all(is_integer(word) and int(word) >= 0 for word in words[:2])
 
 

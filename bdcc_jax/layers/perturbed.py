@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
 from ..graph import Graph
-from ..options import check_amount
+from ..options import as_amount, as_count
 from .edges import Edges
 from .exact import optimal_cuts
 from .host import on_host
@@ -63,15 +63,13 @@ class PerturbedMulticut:
         n: int | None = None,
     ) -> None:
         self._edges = edges = Edges.of(graph_or_edges, n)
-        check_amount("step", step)
-        check_amount("noise", noise)
+        step, noise = as_amount("step", step), as_amount("noise", noise)
         if not 0 < step < float("inf"):
             raise ValueError(f"step must be positive and finite, not {step}")
         if noise == float("inf"):
             raise ValueError("noise must be finite")
-        for name, value, least in (("samples", samples, 1), ("seed", seed, 0)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be an integer >= {least}, not {value!r}")
+        samples = as_count("samples", samples, at_least=1)
+        seed = as_count("seed", seed, at_least=0)
         if noise == 0 and samples > 1:
             raise ValueError(f"without noise all {samples} samples would be the same: set noise")
         self._noise, self._samples, self._seed = float(noise), samples, seed

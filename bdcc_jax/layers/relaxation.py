@@ -18,7 +18,7 @@ from ..arrays import FloatArray
 from ..clock import Clock
 from ..cover import vertex_cover
 from ..graph import Graph
-from ..options import check_amount
+from ..options import as_amount
 from ..rows import Rows
 from ..subproblems.ball import VIOLATION
 from ..subproblems.packing import PackingEngine
@@ -53,7 +53,7 @@ class LayerOptions:
 
     def __post_init__(self) -> None:
         for name in ("smoothing", "violation"):
-            check_amount(name, getattr(self, name))
+            as_amount(name, getattr(self, name))
         if not 0 < self.smoothing < float("inf"):
             raise ValueError(f"smoothing must be positive and finite, not {self.smoothing}")
         if not VIOLATION <= self.violation < 1:
@@ -78,7 +78,7 @@ class Relaxation:
 
     def __init__(self, edges: Edges, options: LayerOptions) -> None:
         self._m, self._options = edges.m, options
-        self._engine = _all_cycles(edges)
+        self._engine = _all_cycles(edges, options.violation)
         self._age: dict[bytes, int] = {}  # by cycle: in how many calls it has been slack
         self._program = ConeProgram.of(edges.m, Rows.empty(), options.smoothing)
         self._lock = Lock()  # JAX may run several callbacks at once
@@ -119,7 +119,6 @@ class Relaxation:
     def _violated(self, x: FloatArray) -> list[bytes]:
         twice = np.concatenate([x, x])
         rows = self._engine.separate(twice, Clock(None)).rows
-        rows = rows.take(rows.violation(twice) > self._options.violation)
         cycles = np.split((rows.indices % self._m).astype(np.int32), rows.starts[1:-1])
         return [_key(cycle) for cycle in cycles] if len(rows) > 0 else []
 
@@ -144,8 +143,8 @@ def _key(cycle: Any) -> bytes:
     return bytes(np.append(cycle[:1], np.sort(cycle[1:])).tobytes())
 
 
-def _all_cycles(edges: Edges) -> PackingEngine:
-    """Finds all cycle inequalities, not only those with one edge in E-.
+def _all_cycles(edges: Edges, violation: float) -> PackingEngine:
+    """Finds all cycle inequalities, not only those with one edge in E-, violated by so much.
 
     Every edge comes twice: edge e to be walked along, and edge m + e to be bounded by a path.
     """
@@ -153,4 +152,4 @@ def _all_cycles(edges: Edges) -> PackingEngine:
     signed = Graph._trusted(
         edges.n, np.concatenate([pairs, pairs]), np.repeat([1.0, -1.0], edges.m)
     )
-    return PackingEngine(signed, vertex_cover(signed, "greedy"), reach=None)
+    return PackingEngine(signed, vertex_cover(signed, "greedy"), reach=None, violation=violation)

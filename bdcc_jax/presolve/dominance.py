@@ -28,18 +28,22 @@ A third move makes ``{a, b}`` a cluster of its own, which changes the objective 
 
     w_ab >= sum over x of max(0, w_ax, w_bx).
 
-Minimum cuts in place of the single nodes join hardly anything more, so there are none. Sums are
-of float64; a tie is decided with their rounding error, which is that of the objective itself. Sums
-of integers are exact.
+Minimum cuts in place of the single nodes join hardly anything more, so there are none.
+
+A rule must hold exactly, not up to rounding: beside a weight of 1e13 the rounding errors of float64
+are as large as other weights. Sums of float64 decide where their error bound lets them. A near tie
+is decided by sums of pairs (``sums.py``) for the rules in which ties are common, and else left as
+it is. Sums of whole numbers are exact anyway.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..arrays import BoolArray, FloatArray
 from ..compiled import compiled
-from .multigraph import NONE, Log, Multigraph, drop, join, push, record, tidy
+from ..sums import add
+from .multigraph import NONE, Log, Multigraph, drop, join, push, record, rounded_down, tidy
 from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, find
 
 ALWAYS_COMPARED = 64
@@ -53,15 +57,18 @@ HALVINGS = 10
 """How often the search for the best t halves the interval that holds it."""
 
 
-def dominate(graph: Multigraph) -> list[Log]:
-    """Weaken and join, in place, until nothing more can be; return the steps in order."""
+def dominate(graph: Multigraph, stop: BoolArray) -> list[Log]:
+    """Weaken and join, in place, until nothing more can be; return the steps in order.
+
+    Another thread may set ``stop``: then no further node is visited.
+    """
     logs = []
     graph.limits[2] = max(COMPARED_EDGES, COMPARED_SHARE * len(graph.weight))
     size = 2 * len(graph.weight) + len(graph.parent)  # one visit always fits
-    while graph.limits[1]:
+    while graph.limits[1] and not stop[0]:
         ends = np.empty((3, size), dtype=np.int64)
         log = Log(ends[0], ends[1], ends[2], np.empty(size), np.zeros(1, dtype=np.int64))
-        _dominate(graph, log)
+        _dominate(graph, log, stop)
         logs.append(log.trimmed())
     return logs
 
@@ -69,25 +76,98 @@ def dominate(graph: Multigraph) -> list[Log]:
 @compiled
 def _weaken(graph: Multigraph, x: int, log: Log) -> None:
     """Weaken the negative edges of x to its positive weight, and sum up what is left."""
-    positive = 0.0
-    h = graph.first[x]
-    while h != NONE:
-        positive += max(graph.weight[h >> 1], 0.0)
-        h = graph.after[h]
-    total = positive
+    positive, negative, largest = 0.0, 0.0, 0.0
     h = graph.first[x]
     while h != NONE:
         w = graph.weight[h >> 1]
-        if w < -positive:
-            record(log, WEAKENED, x, graph.head[h], w + positive)
-            w = graph.weight[h >> 1] = -positive
+        if w > 0.0:
+            positive += w
+        else:
+            negative -= w
+            largest = max(largest, -w)
+        h = graph.after[h]
+    graph.total[x], graph.positive[x] = positive + negative, positive
+    if largest > positive - graph.rounding * graph.degree[x] * positive:
+        _weaken_to(graph, x, log)
+
+
+@compiled
+def _weaken_to(graph: Multigraph, x: int, log: Log) -> None:
+    """The same where an edge may be weakened: exactly, by sums of pairs."""
+    positive, low, lost = 0.0, 0.0, 0.0
+    h = graph.first[x]
+    while h != NONE:
+        if graph.weight[h >> 1] > 0.0:
+            positive, low, off = add(positive, low, graph.weight[h >> 1], graph.low[h >> 1])
+            lost += off
+        h = graph.after[h]
+    if lost > 0.0:  # any weight that is not above minus the positive one will do
+        low = np.nextafter(low + 2.0 * lost, np.inf)
+    total = positive
+    h = graph.first[x]
+    while h != NONE:
+        e = h >> 1
+        w, w_low, _ = add(graph.weight[e], graph.low[e], positive, low)
+        if w < 0.0:
+            record(log, WEAKENED, x, graph.head[h], rounded_down(w, w_low))
+            graph.weight[e], graph.low[e] = -positive, -low
             if positive == 0.0:
                 drop(graph, x, h)
             else:
                 push(graph, graph.head[h])
-        total += max(-w, 0.0)
+        total += max(-graph.weight[e], 0.0)
         h = graph.after[h]
     graph.total[x], graph.positive[x] = total, positive
+
+
+@compiled
+def _outweighs_all(graph: Multigraph, x: int, e: int) -> bool:
+    """Whether edge e of x weighs no less than all its other edges together, whatever their sign."""
+    rest, low, lost = -graph.weight[e], -graph.low[e], 0.0
+    h = graph.first[x]
+    while h != NONE:
+        other = h >> 1
+        if other != e:
+            sign = 1.0 if graph.weight[other] > 0.0 else -1.0
+            rest, low, off = add(rest, low, sign * graph.weight[other], sign * graph.low[other])
+            lost += off
+        h = graph.after[h]
+    return _at_most_zero(rest, low, lost)
+
+
+@compiled
+def _secludes(graph: Multigraph, x: int, y: int) -> bool:
+    """Whether the edge xy weighs no less than what attracts x or y elsewhere."""
+    e = graph.seen[y] >> 1
+    rest, low, lost = -graph.weight[e], -graph.low[e], 0.0
+    h = graph.first[x]
+    while h != NONE:
+        other = h >> 1
+        if other != e and graph.weight[other] > 0.0:
+            rest, low, off = add(rest, low, graph.weight[other], graph.low[other])
+            lost += off
+        h = graph.after[h]
+    h = graph.first[y]
+    while h != NONE:
+        z, other = find(graph.parent, graph.head[h]), h >> 1
+        if z != x and graph.weight[other] > 0.0:
+            more, more_low = graph.weight[other], graph.low[other]
+            if graph.seen[z] != NONE and graph.weight[graph.seen[z] >> 1] > 0.0:
+                common = graph.seen[z] >> 1  # counted with x
+                more, more_low, off = add(more, more_low, -graph.weight[common], -graph.low[common])
+                lost += off
+            if more > 0.0:
+                rest, low, off = add(rest, low, more, more_low)
+                lost += off
+        h = graph.after[h]
+    return _at_most_zero(rest, low, lost)
+
+
+@compiled
+def _at_most_zero(high: float, low: float, lost: float) -> bool:
+    """Whether a sum is surely not positive, which has lost so much."""
+    high, low, off = add(high, low, 2.0 * lost, 0.0)
+    return high < 0.0 or (high == 0.0 and off == 0.0)
 
 
 @compiled
@@ -112,9 +192,12 @@ def _rule_of_two(graph: Multigraph, x: int, y: int) -> int:
             alone_y += abs(w_y)
             outside += max(0.0, w_y)
         h = graph.after[h]
-    if w >= outside:
+    terms = graph.degree[x] + graph.degree[y] + 8
+    off = graph.rounding * terms * (graph.total[x] + graph.total[y])
+    if w >= outside + off or (w >= outside - off and _secludes(graph, x, y)):
         return SECLUDED
-    return SIMILAR if _similar(w, alone_x, alone_y, graph.pairs[:, :common]) else NONE
+    similar = _similar(w - off, max(0.0, alone_x), alone_y, graph.pairs[:, :common])
+    return SIMILAR if similar else NONE
 
 
 @compiled
@@ -144,9 +227,11 @@ def _similar(w: float, alone_x: float, alone_y: float, pairs: FloatArray) -> boo
 @compiled
 def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
     """Find a neighbour to join x with, and by which rule; NONE if there is none."""
+    off = graph.rounding * (graph.degree[x] + 2) * graph.total[x]
     h = graph.first[x]
     while h != NONE:
-        if 2.0 * graph.weight[h >> 1] >= graph.total[x]:
+        more = 2.0 * graph.weight[h >> 1] - graph.total[x]
+        if more >= off or (more >= -off and _outweighs_all(graph, x, h >> 1)):
             return graph.head[h], DOMINANT
         h = graph.after[h]
     h = graph.first[x]
@@ -167,9 +252,9 @@ def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
 
 
 @compiled
-def _dominate(graph: Multigraph, log: Log) -> None:
+def _dominate(graph: Multigraph, log: Log, stop: BoolArray) -> None:
     """Visit nodes until the queue is empty, or the log might not hold the next visit."""
-    while graph.limits[1] > 0:
+    while graph.limits[1] > 0 and not stop[0]:
         x = graph.queue[graph.limits[0]]
         if log.used[0] + graph.degree[x] + 1 > len(log.kind):
             return
@@ -178,7 +263,7 @@ def _dominate(graph: Multigraph, log: Log) -> None:
         graph.queued[x] = False
         if graph.parent[x] != x:
             continue
-        tidy(graph, x)
+        tidy(graph, x, log)
         _weaken(graph, x, log)
         partner, rule = _partner(graph, x)
         h = graph.first[x]

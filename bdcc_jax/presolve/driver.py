@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +14,11 @@ from numpy.typing import ArrayLike
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..clock import Clock
 from ..components import connected_components
-from ..contraction import sum_parallel
 from ..graph import Graph, canonical_labels
+from ..sums import sum_parallel_pairs
 from .blocks import blocks, split_cut_vertices
 from .dominance import dominate
-from .multigraph import multigraph, rest
+from .multigraph import RESIDUE, multigraph, rest
 from .steps import (
     ATTRACTED,
     DOMINANT,
@@ -29,6 +31,15 @@ from .steps import (
     Steps,
 )
 from .triangles import joined_triangles
+
+ALARMED = 10_000
+"""Instances with fewer edges are presolved in less time than a timer takes to start."""
+
+COMPARABLE = 2.0**16
+"""Pieces are solved together if the heaviest weights of no two differ by more than this factor."""
+
+NEGLIGIBLE = 1e-5
+"""Residues may weigh this share of the smallest weight that is left, all together."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,7 @@ class Removed:
 
 @dataclass(frozen=True, eq=False)
 class Presolved:
-    """A reduced instance: ``original optimum = constant + optimum of graph``.
+    """A reduced instance: ``original optimum = constant + optimum of graph``, but for rounding.
 
     Attributes
     ----------
@@ -83,13 +94,18 @@ class Presolved:
         several pieces if it joins blocks, and in none if it is decided. Where all is decided, one
         piece of one node is left, because a graph needs a node.
     constant : float
-        What the decisions cost.
+        What the decisions cost, rounded down.
     removed : Removed
         What the rules took away.
     nodes : ndarray of int
         For each node of ``graph`` an original node that it stands for.
     piece_starts : ndarray of int
         Piece i is made of the nodes ``piece_starts[i] .. piece_starts[i + 1] - 1`` of ``graph``.
+    low : ndarray, shape (graph.m,)
+        What float64 cannot hold of the weights of ``graph``.
+    off : float
+        A clustering of ``graph`` that costs at most d more than an optimum is lifted to one of the
+        original that costs at most ``d + off + sum of |low|`` more than an optimum.
     """
 
     original: Graph
@@ -98,8 +114,15 @@ class Presolved:
     removed: Removed
     nodes: IntArray
     piece_starts: IntArray
+    low: FloatArray
+    off: float
     _steps: Steps
     _slots: IntArray
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether no rule applied, and every node has edges."""
+        return not self._steps.kinds and self.graph.n == self.original.n
 
     @property
     def n_pieces(self) -> int:
@@ -121,6 +144,20 @@ class Presolved:
                 strict=True,
             )
         )
+
+    def scales(self) -> IntArray:
+        """Number the nodes of ``graph`` by how heavy their pieces are: 0 for all if comparably."""
+        sizes = np.abs(self.graph.weights)
+        piece = np.repeat(np.arange(self.n_pieces), np.diff(self.piece_starts))
+        heaviest = np.zeros(self.n_pieces)
+        np.maximum.at(heaviest, piece[self.graph.edges[:, 0]], sizes)
+        order = np.argsort(heaviest, kind="stable")
+        scale, number, start = np.zeros(self.n_pieces, dtype=np.int64), 0, heaviest[order[0]]
+        for i in order.tolist():
+            if heaviest[i] > COMPARABLE * start:
+                number, start = number + 1, heaviest[i]
+            scale[i] = number
+        return scale[piece]
 
     def lift(self, labels: ArrayLike) -> IntArray:
         """Turn labels of ``graph`` into labels of the original that cost no more.
@@ -146,6 +183,7 @@ class Rest(NamedTuple):
     u: IntArray
     v: IntArray
     w: FloatArray
+    low: FloatArray  # what float64 cannot hold of w
     slots: IntArray
     changed: BoolArray  # nodes whose edges have changed since they were last looked at
 
@@ -155,7 +193,7 @@ class Rest(NamedTuple):
         used[self.u] = used[self.v] = True
         number = np.cumsum(used) - 1
         u, v = number[self.u], number[self.v]
-        return Rest(u, v, self.w, self.slots[used], self.changed[used])
+        return Rest(u, v, self.w, self.low, self.slots[used], self.changed[used])
 
 
 def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
@@ -179,14 +217,27 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
     >>> presolved.graph.n, presolved.constant, presolved.lift([0]).tolist()
     (1, -3.0, [0, 0, 0, 1, 1])
     """
+    clock = Clock(None) if clock is None else clock
+    with clock.alarm() if graph.m >= ALARMED else nullcontext(np.zeros(1, dtype=bool)) as stop:
+        stop[0] = clock.remaining == 0.0
+        presolved = _presolve(graph, stop, RESIDUE)
+        left = presolved.graph if presolved.graph.m else graph
+        if presolved.off > NEGLIGIBLE * np.abs(left.weights).min(initial=inf):
+            # Beside weights this small a residue is a weight like any other.
+            presolved = _presolve(graph, stop, 0.0)
+    return presolved
+
+
+def _presolve(graph: Graph, stop: BoolArray, residue: float) -> Presolved:
     steps = Steps(graph.n)
     u, v = graph.edges.T
-    left = Rest(u, v, graph.weights, np.arange(graph.n), np.ones(graph.n, dtype=bool))
+    new = np.ones(graph.n, dtype=bool)
+    left = Rest(u, v, graph.weights, np.zeros(graph.m), np.arange(graph.n), new)
     left = _split(_separate(left, steps), steps)
-    while left.changed.any() and (clock is None or clock.remaining > 0):
-        left = _split(_separate(_dominate(left, steps), steps), steps)
+    while left.changed.any() and not stop[0]:
+        left = _split(_separate(_dominate(left, steps, stop, residue), steps), steps)
         if not left.changed.any():
-            left = _join_triangles(left, steps)
+            left = _join_triangles(left, steps, stop)
     return _presolved(graph, left, steps)
 
 
@@ -195,12 +246,13 @@ def _separate(left: Rest, steps: Steps) -> Rest:
 
     They are in no cycle with exactly one negative edge, so nothing forbids to cut them.
     """
-    u, v, w, slots, changed = left
+    u, v, w, low, slots, changed = left
     component = connected_components(len(slots), u, v, w > 0)
     apart = component[u] != component[v]
-    steps.add(SEPARATED, slots[u[apart]], slots[v[apart]], w[apart])
+    costs = np.where(low[apart] < 0.0, np.nextafter(w[apart], -inf), w[apart])  # rounded down
+    steps.add(SEPARATED, slots[u[apart]], slots[v[apart]], costs)
     changed[u[apart]] = changed[v[apart]] = True
-    return Rest(u[~apart], v[~apart], w[~apart], slots, changed).compressed()
+    return Rest(u[~apart], v[~apart], w[~apart], low[~apart], slots, changed).compressed()
 
 
 def _split(left: Rest, steps: Steps) -> Rest:
@@ -209,7 +261,7 @@ def _split(left: Rest, steps: Steps) -> Rest:
     Every cycle is inside one block, so any clusterings of the blocks fit together: the clusters
     that hold the copies of a cut vertex become one.
     """
-    u, v, w, slots, changed = left
+    u, v, w, low, slots, changed = left
     block, by_block, n_blocks = blocks(len(slots), u, v)
     mixed = np.bincount(block, w < 0, n_blocks) > 0
     kept = mixed[block]
@@ -227,22 +279,23 @@ def _split(left: Rest, steps: Steps) -> Rest:
         ends = np.concatenate([ends, slots[np.stack([u, v])]])
         steps.moved.append(ends[:, (ends[0] != ends[2]) | (ends[1] != ends[3])])
     changed = np.concatenate([changed, np.ones(len(copies), dtype=bool)])
-    return Rest(u[kept], v[kept], w[kept], slots, changed).compressed()
+    return Rest(u[kept], v[kept], w[kept], low[kept], slots, changed).compressed()
 
 
-def _dominate(left: Rest, steps: Steps) -> Rest:
+def _dominate(left: Rest, steps: Steps, stop: BoolArray, residue: float) -> Rest:
     """Weaken negative edges, and contract positive ones; see ``dominance.py``."""
-    u, v, w, slots, changed = left
-    lists = multigraph(u, v, w, changed)
-    for log in dominate(lists):
+    u, v, w, low, slots, changed = left
+    lists = multigraph(u, v, w, low, changed, residue)
+    for log in dominate(lists, stop):
         steps.add(log.kind, slots[log.a], slots[log.b], log.cost)
+    steps.off += lists.off[0]
     return Rest(*rest(lists), slots, np.zeros_like(changed)).compressed()
 
 
-def _join_triangles(left: Rest, steps: Steps) -> Rest:
-    """Contract triangles; see ``triangles.py``."""
-    u, v, w, slots, changed = left
-    triangles = joined_triangles(len(slots), u, v, w)
+def _join_triangles(left: Rest, steps: Steps, stop: BoolArray) -> Rest:
+    """Contract triangles (see ``triangles.py``); their edges are added up at the next visit."""
+    u, v, w, low, slots, changed = left
+    triangles = joined_triangles(len(slots), u, v, w, stop)
     if len(triangles) == 0:
         return left
     a, b, c = triangles.T
@@ -250,18 +303,17 @@ def _join_triangles(left: Rest, steps: Steps) -> Rest:
     steps.add(TRIANGLE, slots[two], slots[third], None)
     node = np.arange(len(slots))
     node[b] = node[c] = a
-    rest = sum_parallel(len(slots), node[u], node[v], w)
-    changed = changed.copy()
-    changed[a] = True
-    u, v = rest.edges.T
-    changed[u[changed[v]]] = True
-    changed[v[changed[u]]] = True
-    return Rest(u, v, rest.weights.copy(), slots, changed).compressed()
+    u, v = node[u], node[v]
+    joined = np.zeros(len(slots), dtype=bool)
+    joined[a] = True
+    changed = changed | joined
+    changed[u[joined[v]]] = changed[v[joined[u]]] = True
+    return Rest(u, v, w, low, slots, changed)
 
 
 def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
     """Number what is left piece by piece."""
-    u, v, w, slots, _ = left
+    u, v, w, low, slots, _ = left
     piece = connected_components(len(slots), u, v, np.ones(len(u), dtype=bool))
     order = np.argsort(piece, kind="stable")
     number = np.empty_like(order)
@@ -270,7 +322,8 @@ def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
     slots = slots[order]
     if len(slots) == 0:  # any one will do: it is the only one of its cluster until steps are undone
         starts, slots = np.array([0, 1]), np.array([0])
-    reduced = sum_parallel(len(slots), number[u], number[v], w)
+    edges, weights, low, lost = sum_parallel_pairs(len(slots), number[u], number[v], w, low)
+    reduced = Graph._trusted(len(slots), edges, weights)
     counts = steps.counts().tolist()
     return Presolved(
         original=graph,
@@ -290,6 +343,8 @@ def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
         ),
         nodes=steps.origin(slots),
         piece_starts=starts,
+        low=low,
+        off=2.0 * (steps.off + lost),
         _steps=steps,
         _slots=slots,
     )

@@ -8,9 +8,20 @@ import numpy as np
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from .steps import find
+from ..sums import add, exact_unit
+from .steps import SEPARATED, find
 
 NONE = -1
+
+UNROUNDED = 2.0**40
+"""Weights that add up to so many units at most are compared without rounding, by 1024ths too."""
+
+ROUNDING = 2.0**-51
+"""What a sum of k terms may be off, for each of them, in units of the sum of their sizes: twice the
+classic bound, because some sums are differences of sums."""
+
+RESIDUE = 2.0**-50
+"""A sum this much smaller than its terms is what their own last digits leave: 0.1 + 0.2 - 0.3."""
 
 
 class Multigraph(NamedTuple):
@@ -27,6 +38,8 @@ class Multigraph(NamedTuple):
     after: IntArray
     head: IntArray
     weight: FloatArray  # of each edge
+    low: FloatArray  # what float64 cannot hold of it: see sums.py
+    size: FloatArray  # of each edge: the largest weight added up since it was tidied
     degree: IntArray  # length of the list
     total: FloatArray  # sum of the absolute weights, as of the last visit
     positive: FloatArray  # sum of the positive weights, likewise
@@ -35,6 +48,9 @@ class Multigraph(NamedTuple):
     limits: IntArray  # where the queue begins, how long it is, and how many edges may be compared
     seen: IntArray  # scratch: the half-edge to each neighbour of the node that is being visited
     pairs: FloatArray  # scratch: weights from two nodes to their common neighbours
+    off: FloatArray  # what all sums have lost, and what residues weigh
+    rounding: float  # see ROUNDING; 0 if all sums are exact
+    residue: float  # see RESIDUE; 0 if residues are kept
 
 
 class Log(NamedTuple):
@@ -52,7 +68,9 @@ class Log(NamedTuple):
         return Log(kind[:n].copy(), a[:n].copy(), b[:n].copy(), cost[:n].copy(), self.used)
 
 
-def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> Multigraph:
+def multigraph(
+    u: IntArray, v: IntArray, w: FloatArray, low: FloatArray, changed: BoolArray, residue: float
+) -> Multigraph:
     """Build the lists of a graph; the nodes that have ``changed`` set are to be visited."""
     n, m = len(changed), len(w)
     visits = np.flatnonzero(changed)
@@ -69,6 +87,8 @@ def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> M
         after=half[1],
         head=half[2],
         weight=w.copy(),
+        low=low.copy(),
+        size=np.abs(w),
         degree=np.zeros(n, dtype=np.int64),
         total=np.zeros(n),
         positive=np.zeros(n),
@@ -77,17 +97,20 @@ def multigraph(u: IntArray, v: IntArray, w: FloatArray, changed: BoolArray) -> M
         limits=np.array([0, len(visits), 0]),
         seen=node[2],
         pairs=np.empty((2, n)),
+        off=np.zeros(1),
+        rounding=0.0 if exact_unit(w, UNROUNDED) and not low.any() else ROUNDING,
+        residue=residue,
     )
     _link_all(graph)
     return graph
 
 
 @compiled
-def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray]:
-    """List the edges that are left: their ends and their weights."""
+def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """List the edges that are left: their ends and both parts of their weights."""
     m = len(graph.weight)
     u, v = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    w = np.empty(m)
+    w, low = np.empty(m), np.empty(m)
     k = 0
     for x in range(len(graph.first)):
         if graph.parent[x] != x:
@@ -96,10 +119,10 @@ def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray]:
         while h != NONE:
             y = find(graph.parent, graph.head[h])
             if x < y:
-                u[k], v[k], w[k] = x, y, graph.weight[h >> 1]
+                u[k], v[k], w[k], low[k] = x, y, graph.weight[h >> 1], graph.low[h >> 1]
                 k += 1
             h = graph.after[h]
-    return u[:k], v[:k], w[:k]
+    return u[:k], v[:k], w[:k], low[:k]
 
 
 @compiled
@@ -150,8 +173,17 @@ def record(log: Log, kind: int, a: int, b: int, cost: float) -> None:
 
 
 @compiled
-def tidy(graph: Multigraph, x: int) -> None:
-    """Sum parallel edges of x, drop its loops and zeros, and note its neighbours in ``seen``."""
+def rounded_down(high: float, low: float) -> float:
+    """A pair as a float64 that is not larger."""
+    return float(np.nextafter(high, -np.inf)) if low < 0.0 else high
+
+
+@compiled
+def tidy(graph: Multigraph, x: int, log: Log) -> None:
+    """Sum parallel edges of x, drop its loops and zeros, and note its neighbours in ``seen``.
+
+    Residues are dropped too: cutting them or not changes any cost by no more than their weight.
+    """
     h = graph.first[x]
     while h != NONE:
         following = graph.after[h]
@@ -162,15 +194,26 @@ def tidy(graph: Multigraph, x: int) -> None:
         elif graph.seen[y] == NONE:
             graph.seen[y] = h
         else:
-            graph.weight[graph.seen[y] >> 1] += graph.weight[h >> 1]
+            e, other = graph.seen[y] >> 1, h >> 1
+            graph.weight[e], graph.low[e], lost = add(
+                graph.weight[e], graph.low[e], graph.weight[other], graph.low[other]
+            )
+            graph.off[0] += lost
+            graph.size[e] = max(graph.size[e], graph.size[other])
             unlink(graph, x, h)
             unlink(graph, y, h ^ 1)
             push(graph, y)
         h = following
     h = graph.first[x]
     while h != NONE:
-        if graph.weight[h >> 1] == 0.0:
+        e = h >> 1
+        if abs(graph.weight[e]) <= graph.residue * graph.size[e]:
+            if graph.weight[e] != 0.0:
+                cost = min(0.0, rounded_down(graph.weight[e], graph.low[e]))
+                record(log, SEPARATED, x, graph.head[h], cost)
+                graph.off[0] += abs(graph.weight[e]) + abs(graph.low[e])
             drop(graph, x, h)
+        graph.size[e] = abs(graph.weight[e])
         h = graph.after[h]
 
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from math import fsum
 from typing import Any
 
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
 from ..compiled import compiled
+from ..sums import sum_down
 
 DOMINANT = 0
 """a was contracted into b, along an edge that outweighs the rest of an end."""
@@ -53,6 +53,8 @@ class Steps:
     costs: list[FloatArray] = field(default_factory=list)
     moved: list[IntArray] = field(default_factory=list)
     """For each set of splits the edges that moved: their ends before, and after, as four rows."""
+    off: float = 0.0
+    """What sums have lost, and what the edges that were dropped as residues weigh."""
 
     def add(self, kind: int | IntArray, a: IntArray, b: IntArray, cost: FloatArray | None) -> None:
         """Append steps of one kind, or of a kind each; without a cost they are free."""
@@ -63,8 +65,8 @@ class Steps:
 
     @property
     def constant(self) -> float:
-        """What all steps add to the constant, rounded once."""
-        return fsum(np.concatenate([[0.0], *self.costs]))
+        """What all steps add to the constant, rounded down once."""
+        return sum_down(np.concatenate([[0.0], *self.costs]))
 
     def counts(self) -> IntArray:
         """How many steps of each kind there are."""

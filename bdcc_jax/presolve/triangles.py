@@ -15,42 +15,59 @@ optimum joins them if ::
 
 This is the triangle criterion of Lange, Andres and Swoboda (CVPR 2019) for single nodes, with a
 cluster of its own as a further choice. Contracting one triangle lowers the right-hand sides of
-others that share no node with it, because ``|w + w'| <= |w| + |w'|``.
+others that share no node with it, because ``|w + w'| <= |w| + |w'|``. Where sums are rounded, the
+criterion has to hold by more than their rounding error.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 from ..subproblems.path_search import Network, network
+from ..sums import exact_unit
+from .multigraph import ROUNDING, UNROUNDED
 
 
-def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray) -> IntArray:
+def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray, stop: BoolArray) -> IntArray:
     """Disjoint triangles to contract, one a row, of a graph without parallel edges.
+
+    Another thread may set ``stop``: then the search ends with what it has found.
 
     Examples
     --------
     >>> u, v = np.array([0, 0, 1, 0, 1, 2]), np.array([1, 2, 2, 3, 3, 3])
-    >>> joined_triangles(4, u, v, np.array([3.0, 3.0, 3.0, -4.0, -4.0, -4.0])).tolist()
+    >>> w = np.array([3.0, 3.0, 3.0, -4.0, -4.0, -4.0])
+    >>> joined_triangles(4, u, v, w, np.zeros(1, dtype=bool)).tolist()
     [[0, 1, 2]]
     """
     size, attraction = np.abs(w), np.maximum(w, 0.0)
     ends = np.concatenate([u, v])
     total = np.bincount(ends, np.tile(size, 2), n).astype(np.float64)
     positive = np.bincount(ends, np.tile(attraction, 2), n).astype(np.float64)
-    return _find(network(n, u, v, np.arange(len(w))), w, total, positive)
+    rounding = 0.0 if exact_unit(w, UNROUNDED) else ROUNDING
+    off = rounding * (np.bincount(ends, minlength=n) + 8) * total
+    return _find(network(n, u, v, np.arange(len(w))), w, total, positive, off, stop)
 
 
 @compiled
-def _find(edges: Network, w: FloatArray, total: FloatArray, positive: FloatArray) -> IntArray:
+def _find(
+    edges: Network,
+    w: FloatArray,
+    total: FloatArray,
+    positive: FloatArray,
+    off: FloatArray,
+    stop: BoolArray,
+) -> IntArray:
     starts, heads, ids = edges
     n = len(starts) - 1
     at = np.full(n, -1)  # the edge to each neighbour of a
     taken = np.zeros(n, np.bool_)
     found = [np.int64(0) for _ in range(0)]
     for a in range(n):
+        if stop[0]:
+            break
         for k in range(starts[a], starts[a + 1]):
             at[heads[k]] = ids[k]
         for k in range(starts[a], starts[a + 1]):
@@ -61,7 +78,7 @@ def _find(edges: Network, w: FloatArray, total: FloatArray, positive: FloatArray
                 c = heads[j]
                 if c < b or at[c] < 0 or taken[a] or taken[b] or taken[c]:
                     continue
-                if _together(w[ids[k]], w[at[c]], w[ids[j]], a, b, c, total, positive):
+                if _together(w[ids[k]], w[at[c]], w[ids[j]], a, b, c, total, positive, off):
                     taken[a] = taken[b] = taken[c] = True
                     found.extend([np.int64(a), np.int64(b), np.int64(c)])
         for k in range(starts[a], starts[a + 1]):
@@ -79,17 +96,19 @@ def _together(
     c: int,
     total: FloatArray,
     positive: FloatArray,
+    off: FloatArray,
 ) -> bool:
-    """Whether the criterion holds for the triangle a, b, c."""
+    """Whether the criterion holds for the triangle a, b, c, though sums may be ``off``."""
     rest_a = total[a] - abs(ab) - abs(ac)
     rest_b = total[b] - abs(ab) - abs(bc)
     rest_c = total[c] - abs(ac) - abs(bc)
     inside = max(0.0, ab) + max(0.0, ac) + max(0.0, bc)
     alone = positive[a] + positive[b] + positive[c] - 2.0 * inside
     apart = min(min(rest_a + rest_b, rest_a + rest_c), min(rest_b + rest_c, alone))
+    error = off[a] + off[b] + off[c]
     two_by_one: bool = (
-        ab + ac >= min(rest_a, alone)
-        and ab + bc >= min(rest_b, alone)
-        and ac + bc >= min(rest_c, alone)
+        ab + ac >= min(rest_a, alone) + error
+        and ab + bc >= min(rest_b, alone) + error
+        and ac + bc >= min(rest_c, alone) + error
     )
-    return two_by_one and ab + ac + bc >= apart
+    return two_by_one and ab + ac + bc >= apart + error

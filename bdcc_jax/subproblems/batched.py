@@ -80,7 +80,8 @@ class BatchedSolver:
     def _solve(
         self, balls: list[Ball], x: FloatArray, clock: Clock
     ) -> tuple[list[Flow], list[Flow]]:
-        batch = Batch(self._graph, balls, x)
+        clock.check()
+        batch = Batch(self._graph, balls, x, clock)
         solve = partial(self._devices.solve_flows, check=clock.check)
         solution = batch.solve(batch.problems, partial(solve, options=self._options))
         base = [
@@ -104,9 +105,9 @@ class BatchedSolver:
         self, ball: Ball, x: FloatArray, variant: MagnantiWong | None, clock: Clock
     ) -> Flow:
         clock.check()
-        flow = self._exact.solve_base(ball, x)
+        flow = self._exact.solve_base(ball, x, clock)
         if variant is not None:
-            flow = self._exact.solve_magnanti_wong(ball, x, variant)
+            flow = self._exact.solve_magnanti_wong(ball, x, variant, clock)
         return replace(flow, fallback=True)
 
 
@@ -121,10 +122,14 @@ class Batch:
         At least one.
     x : ndarray
         The solution of the master.
+    clock : Clock, optional
+        Holds the deadline.
     """
 
-    def __init__(self, graph: Graph, balls: list[Ball], x: FloatArray) -> None:
-        self._graph = graph
+    def __init__(
+        self, graph: Graph, balls: list[Ball], x: FloatArray, clock: Clock | None = None
+    ) -> None:
+        self._graph, self._clock = graph, clock or Clock(None)
         self._counts = np.array([(len(b.nodes), len(b.edges), len(b.targets)) for b in balls])
         self._nodes = np.concatenate([ball.nodes for ball in balls])
         self._edges = np.concatenate([ball.edges for ball in balls])
@@ -156,7 +161,7 @@ class Batch:
         known = self.problems, -solution.objective, spent, cost, charge, tau
         if activity == "row":
             return magnanti_wong(*known)
-        return restrict(magnanti_wong_by_price(*known), solution.flow)
+        return restrict(magnanti_wong_by_price(*known), solution.flow, self._clock)
 
     def flows(self, solution: Solution) -> list[Flow | None]:
         """The flow of every ball; None where the solver has not converged."""
@@ -169,7 +174,8 @@ class Batch:
 
     def solve(self, problems: FlowProblems, solver: Callable[..., Solution]) -> Solution:
         """Solve the LPs or a variant: what is left of each on its own graph, or all on one."""
-        reduction = reduce_flows(problems)
+        reduction = reduce_flows(problems, self._clock)
+        self._clock.check()
         union = len(np.unique(self._nodes))
         if shares_a_graph(np.diff(reduction.problems.nodes), union):
             return self._on_one_graph(problems, solver)

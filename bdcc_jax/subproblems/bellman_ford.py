@@ -11,6 +11,7 @@ them: the distances, and so the verdicts, are the same to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -23,11 +24,16 @@ from ..graph import Graph
 from .ball import positive_adjacency
 from .buckets import bucket, pad
 
+Check = Callable[[], None]
+
 WIDTH = 8
 """Arcs in a group."""
 
 FAR = 2**30
 """More hops than any path has, more arcs than any graph: stands for 'none'."""
+
+ENTRIES = {"cpu": 2**27, "gpu": 2**31}
+"""Arcs times columns that are swept in one call: some tenths of a second."""
 
 
 class ArcGroups(NamedTuple):
@@ -99,8 +105,9 @@ def _group(
     return pad(members, size, empty), pad(owner, size, 0), groups
 
 
-@jax.jit
-def distances(arcs: ArcGroups, lengths: Array, roots: Array, limits: Array) -> Array:
+def distances(
+    arcs: ArcGroups, lengths: Array, roots: Array, limits: Array, check: Check = lambda: None
+) -> Array:
     """Distance of every node from every root, inf where it is not below the root's limit.
 
     Parameters
@@ -113,61 +120,143 @@ def distances(arcs: ArcGroups, lengths: Array, roots: Array, limits: Array) -> A
         Nodes; -1 for a root that only fills up the batch.
     limits : float64 [R]
         Paths of this length or longer do not count.
+    check : callable, optional
+        Called between compiled calls; an exception that it raises ends the work.
 
     Returns
     -------
     float64 [n, R]
     """
-    along = lengths[arcs.edge]
+    start = start_at(arcs, roots, jnp.inf)
+    return in_pieces(partial(come_nearer, arcs, lengths, limits), start, arcs, check)[0]
+
+
+@partial(jax.jit, static_argnames="far")
+def start_at(arcs: ArcGroups, roots: Array, far: float) -> Array:
+    """0 at the root of every column, ``far`` elsewhere."""
     nodes = jnp.arange(arcs.n_nodes, dtype=jnp.int32)
-    start = jnp.where(nodes[:, None] == roots[None, :], 0.0, jnp.inf)
+    kind = jnp.int32 if isinstance(far, int) else jnp.float64
+    start: Array = jnp.where(nodes[:, None] == roots[None, :], kind(0), kind(far))
+    return start
 
-    def sweep(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        old, _ = state
-        reached = minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
-        new = jnp.where(reached < limits[None, :], jnp.minimum(old, reached), old)
-        return new, jnp.any(new < old)
 
-    return lax.while_loop(lambda state: state[1], sweep, (start, jnp.array(True)))[0]
+def in_pieces(
+    sweeps: Callable[[Array, Array], tuple[Array, Array, Array]],
+    columns: Array,
+    arcs: ArcGroups,
+    check: Check,
+    most: int = FAR,
+) -> tuple[Array, int]:
+    """Sweep until nothing changes, ``most`` times at most: a few a call, as no call can be stopped.
+
+    Returns the columns at the end, and the number of sweeps.
+    """
+    at_once, done, more = per_call(columns, arcs.neighbour.size * columns.shape[1]), 0, True
+    while more and done < most:
+        check()
+        count = min(at_once, most - done)
+        allowed = jax.device_put(np.int32(count), columns.device)
+        columns, *outcome = sweeps(columns, allowed)
+        changed, swept = jax.device_get(outcome)
+        more, done = bool(changed), done + int(swept)
+    return columns, done
+
+
+def per_call(on_device: Array, entries: int) -> int:
+    """How often a kernel may repeat itself in one call, given the entries that it reads each time.
+
+    Examples
+    --------
+    >>> per_call(jnp.zeros(1), 2**26), per_call(jnp.zeros(1), 2**30)
+    (2, 1)
+    """
+    (device,) = on_device.devices()
+    return max(1, ENTRIES["cpu" if device.platform == "cpu" else "gpu"] // max(1, entries))
+
+
+def repeat(
+    sweep: Callable[[Array], Array], start: Array, most: Array
+) -> tuple[Array, Array, Array]:
+    """Sweep until nothing changes, or so often; whether the last changed anything; how many."""
+
+    def once(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        old, _, count = state
+        new = sweep(old)
+        return new, jnp.any(new < old), count + 1
+
+    end: tuple[Array, Array, Array] = lax.while_loop(
+        lambda state: state[1] & (state[2] < most), once, (start, jnp.array(True), jnp.int32(0))
+    )
+    return end
 
 
 @jax.jit
+def come_nearer(
+    arcs: ArcGroups, lengths: Array, limits: Array, near: Array, most: Array
+) -> tuple[Array, Array, Array]:
+    """Sweeps of Bellman-Ford, so many at most; see :func:`repeat`."""
+    along = lengths[arcs.edge]
+
+    def sweep(old: Array) -> Array:
+        reached = minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
+        return jnp.where(reached < limits[None, :], jnp.minimum(old, reached), old)
+
+    return repeat(sweep, near, most)
+
+
 def shortest_path_trees(
-    arcs: ArcGroups, lengths: Array, roots: Array, distance: Array
+    arcs: ArcGroups, lengths: Array, roots: Array, distance: Array, check: Check = lambda: None
 ) -> tuple[Array, Array]:
     """Hops to the root on the shortest of the shortest paths, and the arc to the parent on it.
 
     An arc u -> v is tight if ``d_u + x_e = d_v``. Counting hops along tight arcs makes the parents
     a tree even where lengths are zero. An arc is its flat position in ``arcs.neighbour``; nodes
-    without a parent have FAR.
+    without a parent have FAR. ``check`` as in :func:`distances`.
     """
-    along = lengths[arcs.edge]
-    reached = distance[arcs.owner]
+    start = start_at(arcs, roots, FAR)
+    hops, _ = in_pieces(partial(count_hops, arcs, lengths, distance), start, arcs, check)
+    check()
+    return hops, to_parents(arcs, lengths, distance, hops)
+
+
+def _tight(arcs: ArcGroups, lengths: Array, distance: Array) -> Callable[[int], Array]:
+    """Whether the k-th arcs of all groups are tight."""
+    along, reached = lengths[arcs.edge], distance[arcs.owner]
 
     def tight(k: int) -> Array:
         length = distance[arcs.neighbour[:, k]] + along[:, k, None]
         return (length == reached) & jnp.isfinite(reached)
 
-    nodes = jnp.arange(arcs.n_nodes, dtype=jnp.int32)
-    start = jnp.where(nodes[:, None] == roots[None, :], jnp.int32(0), jnp.int32(FAR))
+    return tight
 
-    def sweep(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        old, _ = state
 
+@jax.jit
+def count_hops(
+    arcs: ArcGroups, lengths: Array, distance: Array, hops: Array, most: Array
+) -> tuple[Array, Array, Array]:
+    """Sweeps along tight arcs, so many at most; see :func:`repeat`."""
+    tight = _tight(arcs, lengths, distance)
+
+    def sweep(old: Array) -> Array:
         def one_more(k: int) -> Array:
             return jnp.where(tight(k), old[arcs.neighbour[:, k]] + 1, jnp.int32(FAR))
 
-        new = jnp.minimum(old, minimum(arcs, one_more))
-        return new, jnp.any(new < old)
+        return jnp.minimum(old, minimum(arcs, one_more))
 
-    hops = lax.while_loop(lambda state: state[1], sweep, (start, jnp.array(True)))[0]
+    return repeat(sweep, hops, most)
+
+
+@jax.jit
+def to_parents(arcs: ArcGroups, lengths: Array, distance: Array, hops: Array) -> Array:
+    """The tight arc of every node that leads to one with a hop less; FAR for none."""
+    tight = _tight(arcs, lengths, distance)
     arc = jnp.arange(arcs.neighbour.size, dtype=jnp.int32).reshape(arcs.neighbour.shape)
 
     def to_parent(k: int) -> Array:
         nearer = tight(k) & (hops[arcs.neighbour[:, k]] + 1 == hops[arcs.owner])
         return jnp.where(nearer, arc[:, k, None], jnp.int32(FAR))
 
-    return hops, minimum(arcs, to_parent)
+    return minimum(arcs, to_parent)
 
 
 def minimum(arcs: ArcGroups, value: Callable[[int], Array]) -> Array:

@@ -20,9 +20,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
-from .bellman_ford import FAR, ArcGroups, minimum
+from .bellman_ford import FAR, ArcGroups, Check, in_pieces, minimum, per_call, repeat
 
 HOPS = 16
 """Edges that a path may have. Twice as many cost twice as much, and hardly find more rows."""
@@ -42,16 +43,15 @@ PASSES = 32
 MATCHES = 16
 """How often, at most, the paths of one pass compete."""
 
+SCATTERING = 4
+"""How much longer than a read of an entry of Bellman-Ford it takes to claim an edge of a path."""
+
 THIN_PASS = 1 / 32
 """After a pass that adds less than this share of the rows the capacities are filled up again, for
 the targets without a row; where they were filled up just before, the round ends."""
 
 NARROW = 1e-6
 """What is left of a capacity, or of a demand, counts as nothing below this share of it."""
-
-
-Match = tuple[Array, Array, Array, Array, Array]
-"""State of a competition: paths that won, width, left, whether to go on, matches so far."""
 
 
 class Targets(NamedTuple):
@@ -107,11 +107,48 @@ class Packing(NamedTuple):
     sweeps: Array
 
 
-@partial(jax.jit, static_argnames="columns")
+class Pass(NamedTuple):
+    """One search of all roots, before it begins.
+
+    Attributes
+    ----------
+    length : int32 [m + 1 or more]
+        Of every edge that has some capacity left, CLOSED of the others.
+    waits : bool [T]
+        Targets that are searched.
+    column : int32 [n]
+        The column of every root, -1 for other nodes.
+    furthest : int32 [C]
+        What every column reaches.
+    near : int32 [n, C]
+        0 at the roots.
+    """
+
+    length: Array
+    waits: Array
+    column: Array
+    furthest: Array
+    near: Array
+
+
+class Contest(NamedTuple):
+    """Paths that won, what they leave of the capacities and of the demands, whether to go on."""
+
+    won: Array
+    width: Array
+    left: Array
+    more: Array
+
+
 def pack(
-    arcs: ArcGroups, lengths: Array, capacity: Array, targets: Targets, columns: int
+    arcs: ArcGroups,
+    lengths: Array,
+    capacity: Array,
+    targets: Targets,
+    columns: int,
+    check: Check = lambda: None,
 ) -> Packing:
-    """Pack paths from the targets to their roots, several passes in one call.
+    """Pack paths from the targets to their roots, in several passes.
 
     Parameters
     ----------
@@ -125,10 +162,31 @@ def pack(
         What to search.
     columns : int
         How many searches may pass a node.
+    check : callable, optional
+        Called between compiled calls; an exception that it raises ends the work.
     """
-    size, missing = len(targets.root), len(lengths) - 1
-    start = Packing(
-        paths=jnp.full((2 * size, HOPS), missing, jnp.int32),
+    packing: Packing = begin(capacity, targets)
+    more = True
+    while more:
+        check()
+        this = open_pass(arcs, lengths, capacity, targets, packing, columns)
+        sweep = partial(come_nearer, arcs, this.length, this.furthest)
+        near, sweeps = in_pieces(sweep, this.near, arcs, check, HOPS)
+        check()
+        paths, hops, found = find_paths(arcs, this, near, targets)
+        contest = compete(paths, hops, found, packing.width, packing.left, check)
+        counted = jax.device_put(np.int32(sweeps), near.device)
+        packing, goes_on = close_pass(packing, contest, paths, capacity, targets, counted)
+        more = bool(jax.device_get(goes_on))
+    return packing
+
+
+@jax.jit
+def begin(capacity: Array, targets: Targets) -> Packing:
+    """Nothing packed."""
+    size = len(targets.root)
+    return Packing(
+        paths=jnp.full((2 * size, HOPS), len(capacity) - 1, jnp.int32),
         target=jnp.zeros(2 * size, jnp.int32),
         found=jnp.int32(0),
         width=capacity,
@@ -139,27 +197,62 @@ def pack(
         sweeps=jnp.int32(0),
     )
 
-    def one_pass(state: tuple[Packing, Array]) -> tuple[Packing, Array]:
-        old, _ = state
-        length = jnp.where(old.width > NARROW * capacity, lengths, CLOSED)
-        waits = old.left > NARROW * targets.demand
-        reach = jnp.zeros(arcs.n_nodes, jnp.int32)
-        reach = reach.at[targets.root].max(jnp.where(waits, targets.reach, 0))
-        column = assign_columns(reach, columns, old.passes)
-        near, sweeps = search(arcs, length, reach, column, columns)
-        paths, hops = trace(arcs, parents(arcs, length, near), targets, column, missing)
-        distance = near[targets.far, column[targets.root]] - PER_HOP * hops
-        found = waits & (hops > 0) & (distance < targets.reach)
-        won, width, left = compete(paths, hops, found, old.width, old.left)
-        new = _record(old, paths, won)._replace(
-            width=width, left=left, passes=old.passes + 1, sweeps=old.sweeps + sweeps
-        )
-        few = THIN_PASS * new.found
-        thin = new.found - old.found <= few
-        ends = thin & (new.found - new.period <= few)
-        return _refill(new, capacity, targets, thin), ~ends & (new.passes < PASSES)
 
-    return lax.while_loop(lambda state: state[1], one_pass, (start, jnp.array(True)))[0]
+@partial(jax.jit, static_argnames="columns")
+def open_pass(
+    arcs: ArcGroups,
+    lengths: Array,
+    capacity: Array,
+    targets: Targets,
+    packing: Packing,
+    columns: int,
+) -> Pass:
+    """Who searches what, given what is left."""
+    waits = packing.left > NARROW * targets.demand
+    reach = jnp.zeros(arcs.n_nodes, jnp.int32)
+    reach = reach.at[targets.root].max(jnp.where(waits, targets.reach, 0))
+    column = assign_columns(reach, columns, packing.passes)
+    near = jnp.where(column[:, None] == jnp.arange(columns, dtype=jnp.int32), 0, CLOSED)
+    return Pass(
+        length=jnp.where(packing.width > NARROW * capacity, lengths, CLOSED),
+        waits=waits,
+        column=column,
+        furthest=jnp.max(jnp.where(near == 0, reach[:, None], 0), axis=0) + HOPS * PER_HOP,
+        near=near,
+    )
+
+
+@jax.jit
+def find_paths(
+    arcs: ArcGroups, this: Pass, near: Array, targets: Targets
+) -> tuple[Array, Array, Array]:
+    """Edges [HOPS, T] of the path to every target, how many, and whether it is violated."""
+    missing = len(this.length) - 1
+    paths, hops = trace(arcs, parents(arcs, this.length, near), targets, this.column, missing)
+    distance = near[targets.far, this.column[targets.root]] - PER_HOP * hops
+    return paths, hops, this.waits & (hops > 0) & (distance < targets.reach)
+
+
+@jax.jit
+def close_pass(
+    old: Packing,
+    contest: Contest,
+    paths: Array,
+    capacity: Array,
+    targets: Targets,
+    sweeps: Array,
+) -> tuple[Packing, Array]:
+    """Note the rows of a pass; and whether another one follows."""
+    new = _record(old, paths, contest.won)._replace(
+        width=contest.width,
+        left=contest.left,
+        passes=old.passes + 1,
+        sweeps=old.sweeps + sweeps,
+    )
+    few = THIN_PASS * new.found
+    thin = new.found - old.found <= few
+    ends = thin & (new.found - new.period <= few)
+    return _refill(new, capacity, targets, thin), ~ends & (new.passes < PASSES)
 
 
 def assign_columns(reach: Array, columns: int, shift: Array) -> Array:
@@ -172,24 +265,18 @@ def assign_columns(reach: Array, columns: int, shift: Array) -> Array:
     return jnp.where(active, (rank + rank // columns * shift) % columns, -1)
 
 
-def search(
-    arcs: ArcGroups, length: Array, reach: Array, column: Array, columns: int
-) -> tuple[Array, Array]:
-    """Distance of every node to the nearest root of every column, CLOSED for none; and sweeps."""
-    start = jnp.where(column[:, None] == jnp.arange(columns, dtype=jnp.int32), 0, CLOSED)
-    furthest = jnp.max(jnp.where(start == 0, reach[:, None], 0), axis=0) + HOPS * PER_HOP
+@jax.jit
+def come_nearer(
+    arcs: ArcGroups, length: Array, furthest: Array, near: Array, most: Array
+) -> tuple[Array, Array, Array]:
+    """Distance of every node to the nearest root of every column, after some more sweeps."""
     along = _along(arcs, length)
 
-    def sweep(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        old, _, sweeps = state
+    def sweep(old: Array) -> Array:
         reached = minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
-        new = jnp.where(reached < furthest, jnp.minimum(old, reached), old)
-        return new, jnp.any(new < old), sweeps + 1
+        return jnp.where(reached < furthest, jnp.minimum(old, reached), old)
 
-    near, _, sweeps = lax.while_loop(
-        lambda state: state[1] & (state[2] < HOPS), sweep, (start, jnp.array(True), jnp.int32(0))
-    )
-    return near, sweeps
+    return repeat(sweep, near, most)
 
 
 def parents(arcs: ArcGroups, length: Array, near: Array) -> Array:
@@ -232,29 +319,45 @@ def trace(
 
 
 def compete(
-    paths: Array, hops: Array, found: Array, width: Array, left: Array
-) -> tuple[Array, Array, Array]:
+    paths: Array,
+    hops: Array,
+    found: Array,
+    width: Array,
+    left: Array,
+    check: Check = lambda: None,
+) -> Contest:
     """Which paths win, and what they leave of the capacities and of the demands."""
-    size, missing = len(found), len(width) - 1
+    contest = Contest(jnp.zeros_like(found), width, left, jnp.ones_like(found[:1]))
+    at_once, done, more = min(MATCHES, per_call(paths, SCATTERING * paths.size)), 0, True
+    while more and done < MATCHES:
+        check()
+        count = jax.device_put(np.int32(min(at_once, MATCHES - done)), paths.device)
+        contest = match(paths, hops, found, contest, count)
+        more, done = bool(jax.device_get(contest.more)[0]), done + at_once
+    return contest
+
+
+@jax.jit
+def match(paths: Array, hops: Array, found: Array, contest: Contest, most: Array) -> Contest:
+    """Let the paths compete until nobody wins, or so often."""
+    size, missing = len(found), len(contest.width) - 1
     priority = hops * size + jnp.arange(size, dtype=jnp.int32)
     nobody = jnp.int32(HOPS * size + size)
     real = paths != missing
 
-    def match(state: Match) -> Match:
-        won, width, left, _, matches = state
+    def once(state: tuple[Contest, Array]) -> tuple[Contest, Array]:
+        (won, width, left, _), count = state
         amount = jnp.minimum(left, jnp.min(jnp.where(real, width[paths], jnp.inf), axis=0))
         claim = jnp.where(found & ~won & (amount > 0.0), priority, nobody)
         first = jnp.full(width.shape, nobody).at[paths].min(claim[None, :])
         wins = (claim < nobody) & jnp.all(~real | (first[paths] == claim), axis=0)
         taken = jnp.where(wins, amount, 0.0)
         width = jnp.where(first < nobody, width - taken[first % size], width)
-        return won | wins, width, left - taken, jnp.any(wins), matches + 1
+        return Contest(won | wins, width, left - taken, jnp.any(wins, keepdims=True)), count + 1
 
-    start: Match = jnp.zeros(size, bool), width, left, jnp.array(True), jnp.int32(0)
-    won, width, left, _, _ = lax.while_loop(
-        lambda state: state[3] & (state[4] < MATCHES), match, start
-    )
-    return won, width, left
+    return lax.while_loop(
+        lambda state: state[0].more[0] & (state[1] < most), once, (contest, jnp.int32(0))
+    )[0]
 
 
 def _record(packing: Packing, paths: Array, won: Array) -> Packing:

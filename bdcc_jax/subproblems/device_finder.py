@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from ..clock import Clock
 from ..cover import Cover
 from ..graph import Graph
 from .ball import VIOLATION, Ball, BallMaker
-from .bellman_ford import FAR, ArcGroups, arc_groups, distances, shortest_path_trees
+from .bellman_ford import ENTRIES, FAR, arc_groups, distances, shortest_path_trees
 from .buckets import bucket, pad
 from .dijkstra import DijkstraFinder
 from .halving import is_out_of_memory
@@ -61,7 +62,9 @@ class DeviceFinder:
         self._on_host = DijkstraFinder(graph, cover, ball_size)
         self._arcs = arc_groups(graph, LEAST_NODES)
         self._on_device = jax.device_put(self._arcs, device)
-        fits = memory // (BYTES_PER_ENTRY * self._arcs.n_nodes)
+        # One sweep over a chunk is one call at least, and no call can be stopped.
+        swept = ENTRIES["cpu" if device.platform == "cpu" else "gpu"] // self._arcs.neighbour.size
+        fits = min(swept, memory // (BYTES_PER_ENTRY * self._arcs.n_nodes))
         # Columns that are searched at least: four times as many are as fast on small graphs.
         self._least = 4 * LEAST_ROOTS if graph.n <= LEAST_NODES else LEAST_ROOTS
         self._chunk = LEAST_ROOTS
@@ -90,6 +93,7 @@ class DeviceFinder:
                         cover.edges[mine],
                         cover.far_ends[mine],
                         x[cover.edges[mine]] - VIOLATION,
+                        clock.check,
                     )
                     start += len(chunk)
                 except Exception as error:
@@ -109,6 +113,7 @@ class DeviceFinder:
         edges: IntArray,
         far_ends: IntArray,
         reach: FloatArray,
+        check: Callable[[], None],
     ) -> list[Ball]:
         limits = np.zeros(len(roots))
         np.maximum.at(limits, column, reach)
@@ -116,7 +121,7 @@ class DeviceFinder:
         width, targets = _coarse(len(roots), least), _coarse(len(edges), 8 * LEAST_ROOTS)
         on_device = self._put(pad(roots, width, -1).astype(np.int32))
         distance = distances(
-            self._on_device, lengths, on_device, self._put(pad(limits, width, 0.0))
+            self._on_device, lengths, on_device, self._put(pad(limits, width, 0.0)), check
         )
         violated = np.asarray(
             _violated(
@@ -131,15 +136,16 @@ class DeviceFinder:
         edges, far_ends, column = edges[violated], far_ends[violated], column[violated]
         hit, column = np.unique(column, return_inverse=True)
         picked = self._put(pad(hit, _coarse(len(hit), least), hit[0]).astype(np.int32))
-        near, hops, arc = (
-            np.asarray(a)[:, : len(hit)]
-            for a in _trees(self._on_device, lengths, on_device, distance, picked)
-        )
+        there, near = _pick(on_device, distance, picked)
+        trees = shortest_path_trees(self._on_device, lengths, there, near, check)
+        near, hops, arc = (np.asarray(a)[:, : len(hit)] for a in (near, *trees))
         by_column = np.split(np.arange(len(edges)), np.searchsorted(column, np.arange(1, len(hit))))
-        return [
-            self._ball(near[:, c], hops[:, c], arc[:, c], far_ends[mine], edges[mine])
-            for c, mine in enumerate(by_column)
-        ]
+        balls = []
+        for c, mine in enumerate(by_column):
+            check()
+            ball = self._ball(near[:, c], hops[:, c], arc[:, c], far_ends[mine], edges[mine])
+            balls.append(ball)
+        return balls
 
     def _ball(
         self, near: FloatArray, hops: IntArray, arc: IntArray, far_ends: IntArray, edges: IntArray
@@ -175,8 +181,5 @@ def _violated(
 
 
 @jax.jit
-def _trees(
-    arcs: ArcGroups, lengths: jax.Array, roots: jax.Array, distance: jax.Array, picked: jax.Array
-) -> tuple[jax.Array, ...]:
-    near = distance[:, picked]
-    return near, *shortest_path_trees(arcs, lengths, roots[picked], near)
+def _pick(roots: jax.Array, distance: jax.Array, picked: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return roots[picked], distance[:, picked]

@@ -6,6 +6,7 @@ alone may declare convergence, is exact and on the host, as is the check of ever
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -19,7 +20,7 @@ from ..cover import Cover
 from ..graph import Graph
 from ..rows import Rows
 from .ball import VIOLATION
-from .bellman_ford import arc_groups
+from .bellman_ford import Check, arc_groups
 from .buckets import bucket, pad
 from .cell_packing import CLOSED, UNIT, Packing, Targets, pack
 from .halving import is_out_of_memory
@@ -92,23 +93,25 @@ class DevicePackingEngine:
         """Cycle inequalities that x violates: some whenever there are any."""
         x = np.where(x < ZERO, 0.0, x)
         with clock.measure("detection"):
-            violated = np.flatnonzero(violated_edges(self._graph, self._cover, x))
+            violated = np.flatnonzero(violated_edges(self._graph, self._cover, x, clock))
+        if len(violated) == 0:
+            return Separation.nothing_violated()
         few = len(violated) < FEW
         rows = Rows.empty()
         with clock.measure("subproblems"):
             clock.check()
-            if len(violated) > 0 and not few:
-                rows = self._packed_rows(x, violated)
-        if len(rows) > 0 or len(violated) == 0:
-            return Separation(rows, len(violated), fallbacks=0)
+            if not few:
+                rows = self._packed_rows(x, violated, clock.check)
+        if len(rows) > 0:
+            return Separation(rows, len(violated), fallbacks=0, satisfied=False)
         rest = self._on_host.separate(x, clock)
-        return Separation(rest.rows, rest.violated_roots, fallbacks=0 if few else len(violated))
+        return replace(rest, fallbacks=0 if few else len(violated))
 
-    def _packed_rows(self, x: FloatArray, violated: IntArray) -> Rows:
+    def _packed_rows(self, x: FloatArray, violated: IntArray, check: Check) -> Rows:
         """In as many columns as fit; none at all if not even the fewest do."""
         while True:
             try:
-                return self._rows(self.pack(x, violated), violated, x)
+                return self._rows(self.pack(x, violated, check), violated, x)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
@@ -116,7 +119,7 @@ class DevicePackingEngine:
                 return Rows.empty()
             self._most_columns = max(COLUMNS, self._most_columns // 4)
 
-    def pack(self, x: FloatArray, violated: IntArray) -> Packing:
+    def pack(self, x: FloatArray, violated: IntArray, check: Check) -> Packing:
         """Pack paths for the edges at some positions of ``cover.edges``, on the device."""
         edges, roots = self._cover.edges[violated], self._root[violated]
         size = _coarse(len(edges))
@@ -130,14 +133,14 @@ class DevicePackingEngine:
                 reach=self._put(reach, np.int32, size, 0),
                 demand=self._put(self._demand[edges], np.float32, size, 0.0),
             )
-            packing: Packing = pack(
+            return pack(
                 self._arcs,
                 self._put(lengths, np.int32, self._size, CLOSED),
                 self._capacity,
                 targets,
                 self._columns(len(np.unique(roots))),
+                check,
             )
-        return packing
 
     def _columns(self, n_roots: int) -> int:
         """As many as make the cells large enough, and COLUMNS at least."""

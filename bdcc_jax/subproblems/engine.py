@@ -60,15 +60,18 @@ class FlowEngine:
         """Rows that cut off x, at least one for every violated root."""
         with clock.measure("detection"):
             balls = self._finder.find(x, clock)
+        if not balls:
+            return Separation.nothing_violated()
         with clock.measure("subproblems"):
             flows = self._solver.solve(balls, x, clock)
             parts = []
             for i, flow in enumerate(flows):
+                clock.check()
                 with clock.measure_one("rows"):
                     ball = balls[i % len(balls)]
                     parts.append(self._rows(ball, flow, x, first=i < len(balls)))
         fallbacks = sum(flow.fallback for flow in flows)
-        return Separation(Rows.concatenate(parts), len(balls), fallbacks)
+        return Separation(Rows.concatenate(parts), len(balls), fallbacks, satisfied=False)
 
     def _rows(self, ball: Ball, flow: Flow, x: FloatArray, *, first: bool) -> Rows:
         paths = decompose(ball, flow)

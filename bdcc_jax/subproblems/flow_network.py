@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 
 _MERGED, _IN_SERIES, _JOINED = 0, 1, 2
@@ -257,14 +257,20 @@ def shrink_all(
     price: FloatArray,
     most_earned: FloatArray,
     with_activity: bool,
+    stop: BoolArray,
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
-    """Shrink every problem: what it earns, flows on edges from T to S, and how to go back."""
+    """Shrink every problem: what it earns, flows on edges from T to S, and how to go back.
+
+    Another thread may set ``stop``: the problems that are left then stay as they are.
+    """
     value, edges = np.zeros(len(nodes) - 1), len(net.width)
     flow, beside, mark = np.zeros(edges + 1), np.zeros(edges), np.full(len(net.first), -1)
     near, far = np.zeros(len(net.first)), np.zeros(len(net.first))
     via = np.full(len(net.first), -1)
     log = [0 for _ in range(0)]
     for b in range(len(nodes) - 1):
+        if stop[0]:
+            break
         root, end, terminal = nodes[b], nodes[b + 1], nodes[-1] + b
         filled = -1.0
         while value[b] > filled:  # what is left may have fallen apart
@@ -278,7 +284,7 @@ def shrink_all(
             while _shrink(net, root, end, terminal, mark, log, beside):
                 if not with_activity:
                     value[b] += _fill(net, root, terminal, earned[b], flow)
-    return value, flow, np.array(log), beside
+    return value, flow, np.array(log, dtype=np.int64), beside
 
 
 @compiled

@@ -28,6 +28,10 @@ from .reduction import Reduction, reduce_flows
 BLOCK_ENTRIES = {True: 2**20, False: 2**28}
 """Entries of all preconditioners of one call: what a CPU's cache holds, else 1 GB in float32."""
 
+IN_FLIGHT = 4
+"""Groups that are on a device at a time: the host waits for all of them before it looks at the
+clock, and more overlap no better."""
+
 DEFAULT_OPTIONS = PDLPOptions()
 
 
@@ -100,7 +104,7 @@ def solve_flows(
     start: Solution | None = None,
     devices: tuple[jax.Device, ...] = (),
     memory: float = np.inf,
-    check: Callable[[], None] | None = None,
+    check: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Solve all problems, in float32 first and in float64 where that does not suffice.
 
@@ -155,7 +159,7 @@ class _Run:
     entries: int
     tolerance: float
     memory: float
-    check: Callable[[], None] | None
+    check: Callable[[], None]
 
     def __call__(
         self, members: Ints, out: Solution, dtype: str, limit: int, start: Solution | None
@@ -176,15 +180,21 @@ class _Run:
         running: list[tuple[_Group, Problem, State]] = []
         room, upcoming = self.memory, next(waiting, None)
         while running or upcoming is not None:
-            if self.check is not None:
-                self.check()
-            while upcoming is not None and (not running or upcoming.bytes <= room):
+            self.check()
+            while upcoming is not None and (
+                not running or (upcoming.bytes <= room and len(running) < IN_FLIGHT)
+            ):
                 group = _Group(upcoming, kernels)
                 room -= group.bytes
-                running.append((group, *kernels.prepare(group.place(start), dtype, active)))
+                placed = group.place(start)
+                running.append((group, *kernels.prepare(placed, dtype, active, self.check)))
+                self.check()
                 upcoming = next(waiting, None)
             # Everything is dispatched before anything is read, so that the groups overlap.
-            advanced = [(group, p, *kernels.advance(p, s, *stop)) for group, p, s in running]
+            advanced = []
+            for group, p, s in running:
+                self.check()  # each may have to be compiled first
+                advanced.append((group, p, *kernels.advance(p, s, *stop)))
             running = []
             for group, problem, state, counts in advanced:
                 alive = kernels.most(counts)

@@ -17,10 +17,26 @@ from . import pdlp
 from .flow_batch import Padded
 from .pdhg import Point
 from .pdlp import State
-from .preconditioner import Problem
+from .preconditioner import Problem, block_of
 
 BATCH = PartitionSpec("batch")  # type: ignore[no-untyped-call]
 EVERYWHERE = PartitionSpec()  # type: ignore[no-untyped-call]
+
+Check = Callable[[], None]
+
+AT_ONCE = 256
+"""Problems with so many nodes are preconditioned in one call."""
+
+ELIMINATED = 2**31
+"""Multiplications in one call on each device when larger ones are: some tenths of a second."""
+
+
+def _prepare_given(
+    padded: Padded, start: Point, weight: jax.Array, inverse: jax.Array, **settings: Any
+) -> tuple[Problem, State]:
+    """As :func:`.pdlp.prepare`, the inverse being known."""
+    result: tuple[Problem, State] = pdlp.prepare(padded, start, weight, inverse=inverse, **settings)
+    return result
 
 
 class Kernels:
@@ -59,12 +75,35 @@ class Kernels:
         return jax.device_put(value, self._replicated)
 
     def prepare(
-        self, placed: tuple[Padded, Point, jax.Array], dtype: str, active: bool
+        self,
+        placed: tuple[Padded, Point, jax.Array],
+        dtype: str,
+        active: bool,
+        check: Check = lambda: None,
     ) -> tuple[Problem, State]:
-        """Precondition and start."""
-        kernel = self._kernel(pdlp.prepare, dtype=dtype, with_activity=active, chunked=self.uniform)
-        result: tuple[Problem, State] = kernel(*placed)
+        """Precondition and start; what takes long comes back in between to ``check``."""
+        settings = {"dtype": dtype, "with_activity": active, "chunked": self.uniform}
+        result: tuple[Problem, State]
+        nodes = placed[0].supply.shape[1]
+        if nodes <= AT_ONCE:
+            result = self._kernel(pdlp.prepare, **settings)(*placed)
+        else:
+            inverse = self._invert(placed[0], check)
+            result = self._kernel(_prepare_given, **settings)(*placed, inverse)
         return result
+
+    def _invert(self, padded: Padded, check: Check) -> jax.Array:
+        """The inverses of large problems, a few blocks of rows at a time."""
+        matrix: jax.Array = self._kernel(pdlp.to_invert)(padded)
+        block = block_of(matrix.shape[-1])
+        blocks = matrix.shape[-1] // block
+        at_once = max(1, ELIMINATED * self.shards // (block * matrix.size))
+        for first in range(0, blocks, at_once):
+            check()
+            ends = self.put_everywhere((np.int32(first), np.int32(min(first + at_once, blocks))))
+            # Not waited for, all pieces would be on their way before the first is done.
+            matrix = self._kernel(pdlp.invert_some)(matrix, *ends).block_until_ready()
+        return matrix
 
     def advance(
         self, problem: Problem, state: State, tolerance: jax.Array, limit: jax.Array
@@ -92,6 +131,8 @@ class Kernels:
             inputs: Any = BATCH
             if function is pdlp.advance:
                 inputs = (BATCH, BATCH, EVERYWHERE, EVERYWHERE)
+            elif function is pdlp.invert_some:
+                inputs = (BATCH, EVERYWHERE, EVERYWHERE)
             self._compiled[key] = jax.jit(
                 jax.shard_map(
                     partial(function, **static),

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import FloatArray, IntArray
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..clock import Clock, TimeLimitReached
 from ..compiled import compiled
 from ..graph import Graph
 from ..heap import drop_top, push
@@ -33,8 +34,10 @@ FRACTIONAL = 1e-6
 """Spokes that are this close to 0 or 1 are left out."""
 
 
-def violated_wheels(graph: Graph, x: FloatArray) -> Rows:
+def violated_wheels(graph: Graph, x: FloatArray, clock: Clock | None = None) -> Rows:
     """Odd wheels that x violates, at most one for every hub and rim edge.
+
+    Raises TimeLimitReached if the clock ends the search before there is any.
 
     Examples
     --------
@@ -46,7 +49,10 @@ def violated_wheels(graph: Graph, x: FloatArray) -> Rows:
     ([0.5], [1.0])
     """
     u, v = graph.edges.T
-    rims, spokes, ends = _wheels(network(graph.n, u, v, np.arange(graph.m)), x)
+    with (clock or Clock(None)).alarm() as stop:
+        rims, spokes, ends = _wheels(network(graph.n, u, v, np.arange(graph.m)), x, stop)
+        if stop[0] and len(ends) == 1:
+            raise TimeLimitReached
     lengths = np.diff(ends)
     row = np.repeat(np.arange(len(lengths)), lengths)
     rows, indices = np.concatenate([row, row]), np.concatenate([rims, spokes])
@@ -56,13 +62,18 @@ def violated_wheels(graph: Graph, x: FloatArray) -> Rows:
 
 
 @compiled
-def _wheels(edges: Network, x: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Rim edges and spokes of all wheels, one after another, and where each begins."""
+def _wheels(edges: Network, x: FloatArray, stop: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Rim edges and spokes of all wheels, one after another, and where each begins.
+
+    Another thread may set ``stop``: then no further wheel is looked for.
+    """
     starts, heads, ids = edges
     n = len(starts) - 1
     local = np.full(n, -1)
     rims, spokes, ends = [0 for _ in range(0)], [0 for _ in range(0)], [0]
     for hub in range(n):
+        if stop[0]:
+            break
         around = [0 for _ in range(0)]
         for k in range(starts[hub], starts[hub + 1]):
             if FRACTIONAL < x[ids[k]] < 1.0 - FRACTIONAL:
@@ -71,7 +82,7 @@ def _wheels(edges: Network, x: FloatArray) -> tuple[IntArray, IntArray, IntArray
         size = len(around)
         if size >= 3:
             tail, head, edge = _rim_graph(edges, around, local)
-            _rims(size, tail, head, edge, ids, around, x, rims, spokes, ends)
+            _rims(size, tail, head, edge, ids, around, x, rims, spokes, ends, stop)
         for k in around:
             local[heads[k]] = -1
     return np.array(rims), np.array(spokes), np.array(ends)
@@ -107,6 +118,7 @@ def _rims(
     rims: list[int],
     spokes: list[int],
     ends: list[int],
+    stop: BoolArray,
 ) -> None:
     """From every neighbour i the shortest odd cycle through it, if it is violated and new."""
     spoke = np.empty(size, np.int64)
@@ -117,6 +129,8 @@ def _rims(
     keys, nodes = np.empty(2 * len(head) + 1), np.empty(2 * len(head) + 1, np.int32)
     last = np.full(size, -1)  # the start whose rim a node is on
     for i in range(size):
+        if stop[0]:
+            break
         # Node j of copy 0 is j, of copy 1 it is j + size.
         distance[:] = np.inf
         distance[i], arc[i] = 0.0, -1

@@ -28,7 +28,7 @@ from ..rows import Rows
 from .ball import VIOLATION
 from .path_search import Network, Tree, clear, network, new_tree, search
 from .separation import Separation
-from .violations import violated_edges
+from .violations import violated_cycles, violated_edges
 
 FAR = 4096
 """Nodes that a search settles to find a lower bound without an LP."""
@@ -68,10 +68,14 @@ class PackingEngine:
     reach : int or None
         Nodes that a search settles in the first rounds: short cycles make the better rows, and a
         target that full edges have cut off would cost a walk through the whole graph. None: all.
+    violation : float
+        Cycle inequalities count as violated by more than this.
     """
 
-    def __init__(self, graph: Graph, cover: Cover, reach: int | None = 64) -> None:
-        self._graph, self._cover = graph, cover
+    def __init__(
+        self, graph: Graph, cover: Cover, reach: int | None = 64, violation: float = VIOLATION
+    ) -> None:
+        self._graph, self._cover, self._violation = graph, cover, violation
         positive = np.flatnonzero(graph.positive)
         u, v = graph.edges[positive].T
         self._network = network(graph.n, u, v, positive)
@@ -83,15 +87,21 @@ class PackingEngine:
         """Cycle inequalities that x violates: some whenever there are any."""
         x = np.where(x < ZERO, 0.0, x)
         with clock.measure("detection"):
-            violated = violated_edges(self._graph, self._cover, x)
+            violated = violated_edges(self._graph, self._cover, x, clock, self._violation)
         if not violated.any():
-            return Separation(Rows.empty(), violated_roots=0, fallbacks=0)
+            return Separation.nothing_violated()
         roots = int(np.logical_or.reduceat(violated, self._cover.starts[:-1]).sum())
         with clock.measure("subproblems"):
             rows = self._widen(x, violated, clock)
-        if self._cut_short:  # that there are no rows would mean nothing
-            raise TimeLimitReached
-        return Separation(rows, roots if len(rows) > 0 else 0, fallbacks=0)
+            if self._cut_short:  # there is no time for an LP with these rows either
+                raise TimeLimitReached
+            if len(rows) == 0:
+                # The packing adds up from the far end and detection from the root: a violation that
+                # exceeds the threshold by rounding errors only is seen by detection alone.
+                rows = violated_cycles(
+                    self._network, self._cover, x, violated, clock, self._violation
+                )
+        return Separation(rows, roots, fallbacks=0, satisfied=False)
 
     def packed_bound(self, clock: Clock) -> tuple[float, Relaxation]:
         """A lower bound without any LP, for instances whose LP may never be solved, and its proof.
@@ -152,6 +162,7 @@ class PackingEngine:
                 margin * per_edge,
                 reach,
                 passes,
+                self._violation,
                 stop,
             )
         self._cut_short = bool(stop[0])
@@ -172,6 +183,7 @@ def _pack(
     per_edge: float,
     most: int,
     passes: int,
+    violation: float,
     stop: BoolArray,
 ) -> tuple[NDArray[np.int32], IntArray, FloatArray]:
     """The cycles found, one after another with their negative edge first, and where each starts.
@@ -195,8 +207,8 @@ def _pack(
         for hops in (2, 3, len(positive.starts)):
             for s in range(len(roots)):
                 share = range(shares[s], shares[s + 1])
-                found = not stop[0]
-                while found:
+                found = True
+                while found and not stop[0]:
                     found = False
                     reach, missing = 0.0, 0
                     for j in share:
@@ -213,7 +225,9 @@ def _pack(
                     for j in share:
                         tree.wanted[far_ends[j]] = False
                         e, v = negative_edges[j], far_ends[j]
-                        amount = _take(roots[s], e, v, left[j], narrow, x, tree, width, cycles)
+                        amount = _take(
+                            roots[s], e, v, left[j], narrow, violation, x, tree, width, cycles
+                        )
                         if amount > 0.0:
                             ends.append(len(cycles))
                             amounts.append(amount if number == 0 else 0.0)
@@ -232,6 +246,7 @@ def _take(
     far_end: int,
     left: float,
     narrow: float,
+    violation: float,
     x: FloatArray,
     tree: Tree,
     width: FloatArray,
@@ -244,7 +259,7 @@ def _take(
     while u != root:
         e = tree.edge[u]
         amount, length, u = min(amount, width[e]), length + x[e], tree.parent[u]
-    if amount <= narrow or length >= x[negative_edge] - VIOLATION:
+    if amount <= narrow or length >= x[negative_edge] - violation:
         return 0.0
     cycles.append(np.int32(negative_edge))
     u = far_end

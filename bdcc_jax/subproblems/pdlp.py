@@ -11,6 +11,7 @@ and restarts go by the fixed-point error |v - T(v)| in the metric of the method.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from jax import Array, lax
 
 from .flow_batch import Padded
 from .pdhg import Operator, Point
-from .preconditioner import Problem, precondition
+from .preconditioner import Problem, block_of, eliminate, laplacian, precondition
 
 SUFFICIENT_DECAY, NECESSARY_DECAY, ARTIFICIAL_RESTART = 0.2, 0.5, 0.36
 WEIGHT_GAIN = 0.3
@@ -28,7 +29,9 @@ WEIGHT_GUARD = {"float32": 1e-3, "float64": 1e-8}
 """The weight is left alone unless both moves exceed this part of their scale: below it, the ratio
 of the moves is rounding noise, and a weight that follows noise never converges."""
 INNER_STEPS = 16
-CHECKS_PER_CALL = 16
+CHECKS_PER_CALL, ENTRIES_PER_CALL = 16, 2**29
+"""A call ends after so many checks, or after so many entries of preconditioners have been read:
+some tenths of a second on a CPU, which has to be waited for."""
 CHUNK = 8
 """Problems that are solved at a time on CPUs; all batches are multiples of it."""
 
@@ -160,13 +163,15 @@ def advance(
 def _advance(problem: Problem, state: State, tolerance: Array, limit: Array, few: int) -> State:
     """Steps until few problems run on, or for a while."""
     operator = Operator(problem)
+    entries = INNER_STEPS * len(state.number) * math.prod(problem.inverse.shape[1:])
+    checks = max(1, min(CHECKS_PER_CALL, ENTRIES_PER_CALL // entries))
 
     def proceed(carry: tuple[Array, State]) -> tuple[Array, State]:
         return carry[0] + 1, step(operator, carry[1], tolerance, limit)
 
     def worthwhile(carry: tuple[Array, State]) -> Array:
         running = jnp.sum(~carry[1].stopped, dtype=jnp.int32)
-        return (carry[0] < CHECKS_PER_CALL) & (running > few)
+        return (carry[0] < checks) & (running > few)
 
     _, state = lax.while_loop(worthwhile, proceed, (jnp.zeros((), jnp.int32), state))
     return state
@@ -188,18 +193,33 @@ def prepare(
     dtype: str,
     with_activity: bool,
     chunked: bool = False,
+    inverse: Array | None = None,
 ) -> tuple[Problem, State]:
-    """Precondition and start."""
+    """Precondition, unless the inverse is given, and start."""
 
-    def begin(padded: Padded, start: Point, weight: Array) -> tuple[Problem, State]:
-        problem = precondition(padded, dtype, with_activity)
+    def begin(
+        padded: Padded, start: Point, weight: Array, inverse: Array | None
+    ) -> tuple[Problem, State]:
+        problem = precondition(padded, dtype, with_activity, inverse)
         start, weight = jax.tree.map(lambda a: a.astype(dtype), (start, weight))
         return problem, init(problem, start, weight)
 
     if not chunked:
-        return begin(padded, start, weight)
-    problem, state = _in_chunks(begin, padded, start, weight)
+        return begin(padded, start, weight, inverse)
+    problem, state = _in_chunks(begin, padded, start, weight, inverse)
     return problem, state._replace(number=jnp.arange(len(weight), dtype=jnp.int32))
+
+
+@jax.jit
+def to_invert(padded: Padded) -> Array:
+    """The matrices that :func:`prepare` inverts; those of large problems are inverted in pieces."""
+    return laplacian(padded).matrix
+
+
+@jax.jit
+def invert_some(matrix: Array, first: Array, end: Array) -> Array:
+    """Eliminate some of the blocks of rows; all of them make the inverse."""
+    return eliminate(matrix, first, end, block_of(matrix.shape[-1]))
 
 
 def _in_chunks(function: Callable[..., Any], *batch: Any) -> Any:

@@ -48,9 +48,14 @@ def sweep(matrix: Array, block: int) -> Array:
 
     Such matrices need no pivoting.  (LAPACK, one call per matrix, is far slower on small ones.)
     """
+    return eliminate(matrix, 0, matrix.shape[-1] // block, block)
+
+
+def eliminate(matrix: Array, first: Array | int, end: Array | int, block: int) -> Array:
+    """The steps of :func:`sweep` for some of the blocks."""
     size = matrix.shape[-1]
 
-    def eliminate(i: Array, x: Array) -> Array:
+    def one(i: Array, x: Array) -> Array:
         k = i * block
         columns = lax.dynamic_slice_in_dim(x, k, block, 2)
         rows = lax.dynamic_slice_in_dim(x, k, block, 1)
@@ -61,14 +66,28 @@ def sweep(matrix: Array, block: int) -> Array:
         rows = jnp.matmul(sweep(pivot, 1), rows + unit.T[None], precision=lax.Precision.HIGHEST)
         return x - jnp.matmul(columns - unit[None], rows, precision=lax.Precision.HIGHEST)
 
-    inverse: Array = lax.fori_loop(0, size // block, eliminate, matrix)
+    inverse: Array = lax.fori_loop(first, end, one, matrix)
     return inverse
 
 
-def precondition(padded: Padded, dtype: str, with_activity: bool) -> Problem:
-    """Add the step sizes S and the dense inverse M, one column to a row, and cast to `dtype`.
+class Laplacian(NamedTuple):
+    """What is to be inverted for some problems, and what it is made of."""
 
-    The inverse is computed in float64: with one of float32 the iterations doubled on 128 nodes.
+    matrix: Array
+    inner: Array
+    edge_step: Array
+    supply_step: Array
+    diagonal: Array
+
+
+def block_of(nodes: int) -> int:
+    """Rows that are eliminated together, in matrices for so many nodes."""
+    return min(nodes, SMALL_BLOCK) if nodes <= SMALL else LARGE_BLOCK
+
+
+def laplacian(padded: Padded) -> Laplacian:
+    """A S A' + D of every problem.
+
     Problems on one graph share S, the mean of what each would choose, and M = (A S A' + D)^-1 with
     D the largest of their supply steps: any larger S_g only shortens the step.
     """
@@ -95,10 +114,24 @@ def precondition(padded: Padded, dtype: str, with_activity: bool) -> Problem:
     inner = free[:, :, None] & free[:, None, :]
     diagonal = jnp.where(free, degree + added, 1.0)
     unit = jnp.eye(nodes, dtype=capacity.dtype)[None]
-    block = min(nodes, SMALL_BLOCK) if nodes <= SMALL else LARGE_BLOCK
     matrix = unit * diagonal[:, :, None] - jnp.where(inner, adjacency, 0.0)
-    # Of empty problems, which fill a batch up, there is nothing to invert.
-    inverse = lax.cond(jnp.any(supply > 0.0), partial(sweep, block=block), lambda m: m, matrix)
+    return Laplacian(matrix, inner, edge_step, supply_step, added)
+
+
+def precondition(
+    padded: Padded, dtype: str, with_activity: bool, inverse: Array | None = None
+) -> Problem:
+    """Add the step sizes S and the dense inverse M, one column to a row, and cast to `dtype`.
+
+    The inverse, unless it is given, is computed in float64: with one of float32 the iterations
+    doubled on 128 nodes.
+    """
+    matrix, inner, edge_step, supply_step, added = laplacian(padded)
+    if inverse is None:
+        # Of empty problems, which fill a batch up, there is nothing to invert.
+        invert = partial(sweep, block=block_of(matrix.shape[-1]))
+        some = jnp.any(jnp.asarray(padded.supply) > 0.0)
+        inverse = lax.cond(some, invert, lambda m: m, matrix)
     inverse = jnp.where(inner, inverse, 0.0)
     inverse = jnp.concatenate(
         [inverse, jnp.take_along_axis(inverse, padded.owner[:, None, :], 2)], 2

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import FloatArray, IntArray
+from ..clock import Clock
 from .flow_network import FlowNetwork, flow_network, shrink_all, undo
 from .flow_problems import Activity, FlowProblems
 
@@ -70,8 +71,8 @@ class Reduction:
         )
 
 
-def reduce_flows(problems: FlowProblems) -> Reduction:
-    """Apply the rules until none applies."""
+def reduce_flows(problems: FlowProblems, clock: Clock | None = None) -> Reduction:
+    """Apply the rules until none applies, or until the time of the clock is up."""
     count, m, n = len(problems), len(problems.cost), len(problems.supply)
     of_node = np.repeat(np.arange(count), np.diff(problems.nodes))
     of_edge = np.repeat(np.arange(count), np.diff(problems.edges))
@@ -96,7 +97,10 @@ def reduce_flows(problems: FlowProblems) -> Reduction:
         with np.errstate(invalid="ignore"):  # an infinite multiplier: nothing is pruned
             total = price[0] + activity.largest[owner] * price[1]
             most_earned = activity.largest * earned[1]
-    steps = shrink_all(network, problems.nodes, earned[0], total, most_earned, activity is not None)
+    with (clock or Clock(None)).alarm() as stop:
+        steps = shrink_all(
+            network, problems.nodes, earned[0], total, most_earned, activity is not None, stop
+        )
     return _what_is_left(problems, network, earned, *steps)
 
 

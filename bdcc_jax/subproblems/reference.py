@@ -54,12 +54,13 @@ class ReferenceSolver:
         for ball in balls:
             clock.check()
             with clock.measure_one("subproblems"):
-                base.append(self.solve_base(ball, x))
+                base.append(self.solve_base(ball, x, clock))
                 if self._magnanti_wong is not None:
-                    variants.append(self.solve_magnanti_wong(ball, x, self._magnanti_wong))
+                    flow = self.solve_magnanti_wong(ball, x, self._magnanti_wong, clock)
+                    variants.append(flow)
         return base + variants
 
-    def solve_base(self, ball: Ball, x: FloatArray) -> Flow:
+    def solve_base(self, ball: Ball, x: FloatArray, clock: Clock) -> Flow:
         """A maximiser of the dual subproblem at x."""
         n, m, k = len(ball.nodes), len(ball.edges), len(ball.targets)
         # In units of the largest supply, and no edge wider than all supplies together: HiGHS'
@@ -67,7 +68,8 @@ class ReferenceSolver:
         supply = np.abs(self._graph.weights[ball.target_edges])
         unit = supply.max()
         supply = supply / unit
-        capacity = np.minimum(self._graph.weights[ball.edges] / unit, supply.sum())
+        with np.errstate(over="ignore"):  # wider than all that can be sent
+            capacity = np.minimum(self._graph.weights[ball.edges] / unit, supply.sum())
 
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = 2 * m + k, n - 1
@@ -87,9 +89,11 @@ class ReferenceSolver:
         lp.a_matrix_.index_ = rows[present].astype(np.int32)
         lp.a_matrix_.value_ = values[present]
         self._highs.passModel(lp)
-        return self._run(m)
+        return self._run(m, clock)
 
-    def solve_magnanti_wong(self, ball: Ball, x: FloatArray, variant: MagnantiWong) -> Flow:
+    def solve_magnanti_wong(
+        self, ball: Ball, x: FloatArray, variant: MagnantiWong, clock: Clock
+    ) -> Flow:
         """The Magnanti-Wong variant of the subproblem that ``solve_base`` was just called with.
 
         Maximises ``-penalty . flow`` over the same flows subject to an activity of at least
@@ -103,14 +107,17 @@ class ReferenceSolver:
         on_edges, on_targets = np.split(variant.penalty(self._graph, ball), [m])
         cost = -np.concatenate([on_edges, on_edges, on_targets])
         self._highs.changeColsCost(len(columns), columns, cost)
-        return self._run(m)
+        return self._run(m, clock)
 
     @staticmethod
     def _activity(ball: Ball, x: FloatArray) -> FloatArray:
         return np.concatenate([-x[ball.edges], -x[ball.edges], x[ball.target_edges]])
 
-    def _run(self, m: int) -> Flow:
+    def _run(self, m: int, clock: Clock) -> Flow:
+        # HiGHS counts the time of an LP from its first run on.
+        self._highs.setOptionValue("time_limit", clock.remaining + self._highs.getRunTime())
         failed = run(self._highs) != OPTIMAL
+        clock.check()
         value = np.array(self._highs.getSolution().col_value)
         if failed or len(value) != self._highs.getNumCol():
             failed, value = True, np.zeros(self._highs.getNumCol())

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import BoolArray, FloatArray, IntArray
+from ..clock import Clock
 from ..compiled import compiled
 from .flow_network import FlowNetwork, distances, flow_network
 from .flow_problems import FlowProblems
@@ -21,7 +22,7 @@ CARRIES = 1e-9
 """An edge carries flow if it carries more than this share of its capacity."""
 
 
-def restrict(problems: FlowProblems, flow: FloatArray) -> FlowProblems:
+def restrict(problems: FlowProblems, flow: FloatArray, clock: Clock | None = None) -> FlowProblems:
     """Close the edges that neither carry a known flow nor lie on a cheapest path to the root.
 
     Parameters
@@ -30,6 +31,8 @@ def restrict(problems: FlowProblems, flow: FloatArray) -> FlowProblems:
         Without an activity row: the price of an edge is its cost.
     flow : (edges,) floats
         A feasible flow; it stays feasible.
+    clock : Clock, optional
+        When its time is up, no more cheapest paths are looked for.
     """
     offset = np.repeat(problems.nodes[:-1], np.diff(problems.edges))
     network = flow_network(
@@ -40,16 +43,19 @@ def restrict(problems: FlowProblems, flow: FloatArray) -> FlowProblems:
         len(problems.supply),
     )
     used = np.abs(flow) > CARRIES * problems.capacity
-    _add_cheapest_paths(network, problems.nodes, problems.supply, used)
+    with (clock or Clock(None)).alarm() as stop:
+        _add_cheapest_paths(network, problems.nodes, problems.supply, used, stop)
     return replace(problems, capacity=np.where(used, problems.capacity, 0.0))
 
 
 @compiled
 def _add_cheapest_paths(
-    net: FlowNetwork, nodes: IntArray, supply: FloatArray, used: BoolArray
+    net: FlowNetwork, nodes: IntArray, supply: FloatArray, used: BoolArray, stop: BoolArray
 ) -> None:
     near, via = np.full(len(net.first), np.inf), np.full(len(net.first), -1)
     for root in nodes[:-1]:
+        if stop[0]:
+            break
         distances(net, root, net.price[0], near, via)
     for v in range(len(supply)):
         u = v if supply[v] > 0.0 else -1

@@ -1,0 +1,153 @@
+"""Sums that a heavy weight does not spoil: pairs of float64, whose sum is the value.
+
+``1e16 + 0.3 - 1e16`` is 0 in float64, and 0.3 as a pair ``(high, low)``: the high part is the
+rounded value, the low part what rounding has lost. What even a pair loses is returned, too, so
+that nobody has to assume that it is nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import fsum, inf, isfinite, nextafter
+
+import numpy as np
+
+from .arrays import FloatArray, IntArray
+from .compiled import compiled
+
+EXACT = 2.0**52
+"""Multiples of a unit that add up to at most this many units can be added and subtracted in
+float64 without any rounding."""
+
+
+@compiled
+def two_sum(a: float, b: float) -> tuple[float, float]:
+    """The rounded sum, and what rounding has lost: together they are exactly ``a + b``."""
+    s = a + b
+    of_b = s - a
+    return s, (a - (s - of_b)) + (b - of_b)
+
+
+@compiled
+def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float, float]:
+    """The sum of two pairs as a pair, and at most how much of it is lost."""
+    s, e = two_sum(a, b)
+    t, f = two_sum(a_low, b_low)
+    e, g = two_sum(e, t)
+    f, h = two_sum(f, g)
+    s, e = two_sum(s, e)
+    e, f = two_sum(e, f)
+    s, e = two_sum(s, e)
+    return s, e, abs(f) + abs(h)
+
+
+@compiled
+def sum_parallel_pairs(
+    n: int, u: IntArray, v: IntArray, w: FloatArray, low: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray, float]:
+    """Sum parallel edges as pairs, and drop loops and what sums to zero.
+
+    Returns the edges ``u < v`` in lexicographic order, both parts of their weights, and at most how
+    much is lost in all.
+    """
+    m = len(u)
+    order = np.arange(m)
+    for smaller in (False, True):  # sort by the larger end, then, keeping that order, by the other
+        start = np.zeros(n + 1, np.int64)
+        for e in range(m):
+            start[(min(u[e], v[e]) if smaller else max(u[e], v[e])) + 1] += 1
+        start = np.cumsum(start)
+        previous, order = order, np.empty(m, np.int64)
+        for i in range(m):
+            e = previous[i]
+            end = min(u[e], v[e]) if smaller else max(u[e], v[e])
+            order[start[end]] = e
+            start[end] += 1
+    edges = np.empty((m, 2), np.int64)
+    high, rest = np.empty(m), np.empty(m)
+    k, lost = 0, 0.0
+    for i in range(m):
+        e = order[i]
+        a, b = min(u[e], v[e]), max(u[e], v[e])
+        if a == b:
+            continue
+        if k > 0 and edges[k - 1, 0] == a and edges[k - 1, 1] == b:
+            high[k - 1], rest[k - 1], off = add(high[k - 1], rest[k - 1], w[e], low[e])
+            lost += off
+        else:
+            if k > 0 and high[k - 1] == 0.0:
+                k -= 1
+            edges[k, 0], edges[k, 1], high[k], rest[k] = a, b, w[e], low[e]
+            k += 1
+    if k > 0 and high[k - 1] == 0.0:
+        k -= 1
+    return edges[:k].copy(), high[:k].copy(), rest[:k].copy(), lost
+
+
+@compiled
+def _sum_pair(values: FloatArray) -> tuple[float, float, float]:
+    """The sum of numbers as a pair, and at most how much of it is lost."""
+    s, low, lost = 0.0, 0.0, 0.0
+    for i in range(len(values)):
+        s, e = two_sum(s, values[i])
+        low, f = two_sum(low, e)
+        lost += abs(f)
+    s, low = two_sum(s, low)
+    return s, low, lost
+
+
+def exact_sum(values: FloatArray) -> tuple[float, float]:
+    """The exact sum, rounded, and what rounding has taken from it (rounded, too).
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 0.3, -1e16])), exact_sum(np.array([1.0, 1e-30]))
+    ((0.3, 0.0), (1.0, 1e-30))
+    """
+    high, low, lost = _sum_pair(values)
+    if lost > 0.0 or not isfinite(high):
+        terms = values.tolist()
+        high = fsum(terms)
+        low = fsum([*terms, -high])
+    return high, low
+
+
+def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
+    """The largest number of which all weights are multiples, if float64 adds them up exactly.
+
+    0 if it does not, or if they add up to more than ``most`` units: for most weights that are not
+    whole numbers or simple fractions.
+
+    Examples
+    --------
+    >>> exact_unit(np.array([6.0, -9.0])), exact_unit(np.array([0.75, 0.5]))
+    (3.0, 0.25)
+    >>> exact_unit(np.array([0.1, 1e9]))
+    0.0
+    """
+    if len(weights) == 0:
+        return 0.0
+    mantissa, exponent = np.frexp(np.abs(weights))
+    digits = (mantissa * 2.0**53).astype(np.int64)
+    power = float(np.ldexp(np.minimum(digits & -digits, 2.0**53), exponent - 53).min())
+    if not float(np.abs(weights).sum()) * (1.0 + 2.0**-30) <= most * power:
+        return 0.0
+    return power * float(np.gcd.reduce(np.abs(weights / power).astype(np.int64)))
+
+
+def sum_down(terms: FloatArray | Sequence[float]) -> float:
+    """The exact sum, rounded down.
+
+    Examples
+    --------
+    >>> sum_down([1e16, 0.3, -1e16]), sum_down([1.0, 1e-30, -1e-31])
+    (0.3, 1.0)
+    """
+    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    return nextafter(total, -inf) if low < 0.0 else total
+
+
+def sum_up(terms: FloatArray | Sequence[float]) -> float:
+    """The exact sum, rounded up."""
+    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    return nextafter(total, inf) if low > 0.0 else total

@@ -1,0 +1,212 @@
+"""Streams that are closed, full or read by nobody: the work is done, and the files are written."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracles import random_graph
+
+import bdcc_jax
+from bdcc_jax import cli, write
+from bdcc_jax.progress import COLUMNS, ProgressPrinter, view
+from bdcc_jax.streams import Lenient, is_terminal
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
+ROOT = Path(__file__).parents[1]
+GRAPH = random_graph(np.random.default_rng(3), 9, 1.0)
+FILES = {"labels.txt": "-o", "proof.json": "--certificate", "page.html": "--report"}
+SOLVE = ["solve", "graph.txt", *(word for name, flag in FILES.items() for word in (flag, name))]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(GRAPH, tmp_path / "graph.txt")
+    return tmp_path
+
+
+def run(folder, *arguments, before="", **streams):
+    """Run the command; ``before`` is done by the process before it becomes Python."""
+    command = [sys.executable, "-m", "bdcc_jax", *arguments]
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {before}', "sh", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        timeout=120,
+        check=False,
+        **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams),
+    )
+
+
+def run_without_reader(folder, *arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return run(folder, *arguments, stdout=writer)
+    finally:
+        os.close(writer)
+
+
+def check_files(folder):
+    labels = np.array((folder / "labels.txt").read_text().split(), dtype=int)
+    verdict = bdcc_jax.verify(GRAPH, json.loads((folder / "proof.json").read_text()))
+    assert float(verdict.upper_bound) == pytest.approx(GRAPH.objective(labels))
+    assert (folder / "page.html").stat().st_size > 0
+
+
+def test_solve_without_a_reader(folder):
+    done = run_without_reader(folder, *SOLVE, "--quiet", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    check_files(folder)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("info", "graph.txt"),
+        ("batch", "in", "--out", "out", "--quiet"),
+        ("batch", "in", "--out", "out"),
+        ("convert", "graph.txt", "other.npz"),
+        ("demo", "--segments", "20"),
+        ("version",),
+        ("--help",),
+        ("solve", "--help"),
+    ],
+    ids=" ".join,
+)
+def test_other_commands_without_a_reader(folder, arguments):
+    (folder / "in").mkdir()
+    write(GRAPH, folder / "in" / "graph.txt")
+    done = run_without_reader(folder, *arguments)
+    assert done.returncode == 0
+    for word in ("Error", "Exception", "Traceback", "pipe"):
+        assert word not in done.stderr
+    written = {
+        "batch": "out/graph.txt.json",
+        "convert": "other.npz",
+        "demo": "bdcc-demo-coffee.png",
+    }
+    if arguments[0] in written:
+        assert (folder / written[arguments[0]]).stat().st_size > 0
+
+
+def test_verify_without_a_reader(folder):
+    certificate = bdcc_jax.solve(GRAPH).certificate
+    (folder / "good.json").write_text(json.dumps(certificate))
+    (folder / "bad.json").write_text(json.dumps(certificate | {"objective": -1e9}))
+    good = run_without_reader(folder, "verify", "graph.txt", "good.json")
+    assert (good.returncode, good.stderr) == (0, "")
+    bad = run_without_reader(folder, "verify", "graph.txt", "bad.json")
+    assert bad.returncode == 1
+    assert bad.stderr.startswith("bdcc-jax: rejected")
+    assert bad.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("before", ["2>/dev/full", "2>&-", "2>&- <&-"])
+def test_progress_that_cannot_be_shown_is_dropped(folder, before):
+    done = run(folder, *SOLVE, before=before)
+    assert done.returncode == 0
+    assert done.stdout.startswith("status        optimal")
+    assert COLUMNS not in done.stdout
+    check_files(folder)
+
+
+def test_no_standard_output_at_all(folder):
+    done = run(folder, *SOLVE, "--quiet", "--json", before=">&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    check_files(folder)
+
+
+def test_nothing_at_all(folder):
+    done = run(folder, *SOLVE, before="<&- >&- 2>&-")
+    assert done.returncode == 0
+    check_files(folder)
+
+
+@pytest.mark.parametrize("command", [SOLVE, ["info", "graph.txt"]], ids=["solve", "info"])
+def test_a_full_disk_under_standard_output(folder, command):
+    done = run(
+        folder, *command, *(["--quiet", "--json"] if command is SOLVE else []), before=">/dev/full"
+    )
+    message = "bdcc-jax: standard output: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, message)
+    if command is SOLVE:
+        check_files(folder)
+
+
+def test_bad_input_without_standard_error(folder):
+    for before in ("2>/dev/full", "2>&-"):
+        done = run(folder, "solve", "absent.txt", before=before)
+        assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_files_come_before_what_is_printed(folder, monkeypatch):
+    """And all of them, though one fails."""
+    monkeypatch.chdir(folder)
+    seen = []
+
+    class Watching(io.StringIO):
+        def write(self, text):
+            seen.extend(name for name in FILES if Path(name).exists())
+            return super().write(text)
+
+    monkeypatch.setattr(sys, "stdout", Watching())
+    assert cli.main([*SOLVE]) == 0
+    assert set(seen) == set(FILES)
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device", "labels.txt")
+
+    monkeypatch.setattr(cli.solve, "write_labels", fail)
+    for name in FILES:
+        Path(name).unlink()
+    with pytest.raises(SystemExit) as leaving:
+        cli.main([*SOLVE])
+    assert leaving.value.code == 2
+    assert [name for name in FILES if Path(name).exists()] == ["proof.json", "page.html"]
+    assert "optimal" in sys.stdout.getvalue()
+
+
+# In the library
+
+
+class Broken(io.StringIO):
+    def write(self, _):
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.parametrize("kind", ["none", "broken", "closed"])
+def test_a_solve_does_not_depend_on_who_watches(kind, monkeypatch, capsys):
+    stream = {"none": None, "broken": Broken(), "closed": io.StringIO()}[kind]
+    if kind == "closed":
+        stream.close()
+    monkeypatch.setattr(sys, "stderr", stream)
+    results = [bdcc_jax.solve(GRAPH, progress=wish) for wish in (False, True, "plain", "live")]
+    assert {str(result.status) for result in results} == {"optimal"}
+    assert bdcc_jax.solve_batch([GRAPH], progress=True)[0].status == "optimal"
+    assert view(True, bdcc_jax.clock.Clock(None)).__class__ is ProgressPrinter
+    assert capsys.readouterr().out == ""
+
+
+def test_a_lenient_stream():
+    assert not is_terminal(None)
+    for stream in (None, Broken()):
+        lenient = Lenient(stream)
+        assert lenient.write("text") == 4
+        lenient.flush()
+        assert not lenient.isatty()
+        assert lenient.encoding == "utf-8"
+        with pytest.raises(io.UnsupportedOperation):
+            lenient.fileno()
+
+
+def test_self_loops_are_warned_of_in_a_line_or_not_at_all(folder):
+    (folder / "loop.txt").write_text("MULTICUT\n0 0 1\n0 1 1\n")
+    assert "self-loop(s) dropped" in run(folder, "info", "loop.txt").stderr
+    done = run(folder, "info", "loop.txt", before="2>/dev/full")
+    assert (done.returncode, done.stdout.startswith("file")) == (0, True)

@@ -1,0 +1,296 @@
+"""Whatever is stopped comes back at once, with something valid, and claims nothing."""
+
+import sys
+from itertools import pairwise
+
+import jax
+import numpy as np
+import pytest
+from alarms import CountingClock, set_alarm
+from families import planar, wheel, wheel_solution
+from oracles import random_graph
+from test_reduction import batch, exact, lead_back
+
+from bdcc_jax import Graph, PDLPOptions, cover
+from bdcc_jax.clock import Clock, TimeLimitReached
+from bdcc_jax.cover import vertex_cover
+from bdcc_jax.graph import canonical_labels
+from bdcc_jax.heuristics import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
+from bdcc_jax.heuristics.kernighan_lin import improve
+from bdcc_jax.subproblems import (
+    bellman_ford,
+    cell_packing,
+    device_packing,
+    flow_network,
+    kernels,
+    odd_wheels,
+    packing,
+    reduction,
+    restriction,
+    violations,
+)
+from bdcc_jax.subproblems.ball import VIOLATION
+from bdcc_jax.subproblems.device_finder import DeviceFinder
+from bdcc_jax.subproblems.device_packing import DevicePackingEngine
+from bdcc_jax.subproblems.dijkstra import DijkstraFinder
+from bdcc_jax.subproblems.engine import FlowEngine
+from bdcc_jax.subproblems.flows import solve_flows
+from bdcc_jax.subproblems.odd_wheels import violated_wheels
+from bdcc_jax.subproblems.packing import PackingEngine
+from bdcc_jax.subproblems.path_search import network
+from bdcc_jax.subproblems.reference import ReferenceSolver
+from bdcc_jax.subproblems.violations import violated_cycles, violated_edges
+
+CPU = jax.devices("cpu")[0]
+NO_LIMIT = Clock(None)
+GREEDY = sys.modules["bdcc_jax.heuristics.greedy_additive"]  # the package has functions of the
+EXCHANGES = sys.modules["bdcc_jax.heuristics.kernighan_lin"]  # same names
+
+
+def mesh(seed=0, side=6):
+    return planar(np.random.default_rng(seed), side, side)
+
+
+@pytest.mark.parametrize("joins", [-100, 0, 1, 5, 10**9])
+def test_greedy_contraction_returns_what_has_been_joined(joins, monkeypatch):
+    graph = mesh()
+    whole = greedy_additive(graph)
+    after = max(0, int(graph.positive.sum()) + joins)  # one look for every edge that may be joined
+    alarm = set_alarm(monkeypatch, after, GREEDY)
+    labels = greedy_additive(graph, clock=NO_LIMIT)
+    assert labels.tolist() == canonical_labels(labels).tolist()
+    # The same joins in the same order, only fewer.
+    assert len(np.unique(np.stack([labels, whole]), axis=1).T) == labels.max() + 1
+    assert alarm.looks <= after + graph.m + 1
+    assert labels.max() + 1 == max(graph.n - max(joins, 0), whole.max() + 1)
+    assert (labels.tolist() == whole.tolist()) == (joins == 10**9)
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144])
+def test_kernighan_lin_keeps_what_it_has_gained(after, monkeypatch):
+    graph = mesh()
+    start = np.arange(graph.n)
+    alarm = set_alarm(monkeypatch, after, EXCHANGES)
+    labels, gain = improve(graph, start, NO_LIMIT, 100)
+    assert graph.objective(labels) == pytest.approx(graph.objective(start) - gain)
+    assert gain >= 0.0
+    assert alarm.looks <= after + 10  # each of the loops that are on their way looks once more
+    if after == 0:
+        assert labels.tolist() == start.tolist()
+
+
+@pytest.mark.parametrize("after", [0, 20, 200, 300, 400, 800])
+def test_local_search_and_fusion_return_the_best_they_have(after, monkeypatch):
+    graph = mesh()
+    rng = np.random.default_rng(1)
+    a, b = (graph.components(rng.random(graph.m) < 0.2) for _ in range(2))
+    best = min(graph.objective(a), graph.objective(b))
+    set_alarm(monkeypatch, after, GREEDY, EXCHANGES)
+    assert graph.objective(fuse(graph, a, b, clock=NO_LIMIT)) <= best + 1e-9
+    set_alarm(monkeypatch, after, GREEDY, EXCHANGES)
+    found = local_search(graph, a, rounds=2, clock=NO_LIMIT)
+    assert graph.objective(found) <= graph.objective(a) + 1e-9
+    set_alarm(monkeypatch, after, GREEDY, EXCHANGES)
+    guided = lp_guided(graph, rng.random(graph.m), a, clock=NO_LIMIT)
+    assert graph.objective(guided) <= graph.objective(a) + 1e-9
+
+
+def test_heuristics_do_nothing_once_time_is_up():
+    graph, over = mesh(), Clock(0.0)
+    alone, joined = np.arange(graph.n), np.zeros(graph.n, dtype=int)
+    assert greedy_additive(graph, clock=over).tolist() == alone.tolist()
+    assert kernighan_lin(graph, alone, clock=over).tolist() == alone.tolist()
+    better = min(alone, joined, key=graph.objective)
+    assert fuse(graph, alone, joined, clock=over).tolist() == better.tolist()
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 20, 10**9])
+def test_a_cover_is_one_wherever_it_is_stopped(after, monkeypatch):
+    graph = mesh()
+    alarm = set_alarm(monkeypatch, after, cover)
+    found = vertex_cover(graph, "greedy", NO_LIMIT)
+    assert sorted(found.edges) == np.flatnonzero(graph.negative).tolist()
+    for s, (a, b) in enumerate(pairwise(found.starts)):
+        ends = np.stack([np.full(b - a, found.roots[s]), found.far_ends[a:b]], axis=1)
+        assert (np.sort(ends) == graph.edges[found.edges[a:b]]).all()
+    assert alarm.looks <= after + 1
+
+
+def at_some_x(graph, seed=2):
+    x = np.random.default_rng(seed).random(graph.m) ** 3
+    return np.where(graph.negative, 1.0 - x, x)
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_stopped_detection_claims_nothing(after, monkeypatch):
+    graph = mesh()
+    roots = vertex_cover(graph, "greedy")
+    # All inequalities hold: only a search of all roots may say so.
+    x = graph.cut(graph.components(graph.positive & (at_some_x(graph) < 0.1))).astype(float)
+    assert not violated_edges(graph, roots, x, NO_LIMIT).any()
+    set_alarm(monkeypatch, after, violations)
+    with pytest.raises(TimeLimitReached):
+        violated_edges(graph, roots, x, NO_LIMIT)
+    with pytest.raises(TimeLimitReached):
+        PackingEngine(graph, roots).separate(x, NO_LIMIT)
+    with pytest.raises(TimeLimitReached):
+        DevicePackingEngine(graph, roots, 64, CPU).separate(x, NO_LIMIT)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3, 10**9])
+def test_stopped_cycles_of_detection_are_violated(after, monkeypatch):
+    graph = mesh()
+    roots, x = vertex_cover(graph, "greedy"), at_some_x(graph)
+    violated = violated_edges(graph, roots, x)
+    ids = np.flatnonzero(graph.positive)
+    positive = network(graph.n, *graph.edges[ids].T, ids)
+    set_alarm(monkeypatch, after, violations)
+    if after == 0:
+        with pytest.raises(TimeLimitReached):
+            violated_cycles(positive, roots, x, violated, NO_LIMIT)
+        return
+    rows = violated_cycles(positive, roots, x, violated, NO_LIMIT)
+    assert 0 < len(rows) <= violated.sum()
+    assert (rows.violation(x) > VIOLATION / 2).all()
+    assert (len(rows) == violated.sum()) == (after == 10**9)
+
+
+@pytest.mark.parametrize("after", [0, 1, 4, 40])
+def test_a_stopped_packing_is_no_convergence(after, monkeypatch):
+    graph = mesh()
+    engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
+    violated = np.ones(len(engine._cover.edges), dtype=bool)
+    set_alarm(monkeypatch, after, packing)
+    rows = engine._pack(graph.negative.astype(float), violated, 64, NO_LIMIT)
+    assert (rows.violation(graph.negative.astype(float)) > VIOLATION).all()
+    assert engine._cut_short
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 10, 40])
+def test_stopped_wheels_are_wheels(after, monkeypatch):
+    graph = wheel(5)
+    x = wheel_solution(graph)
+    alarm = set_alarm(monkeypatch, after, odd_wheels)
+    try:
+        rows = violated_wheels(graph, x, NO_LIMIT)
+    except TimeLimitReached:
+        assert alarm.looks > after
+    else:
+        assert len(rows) > 0
+        assert (rows.violation(x) > odd_wheels.VIOLATION).all()
+    if after == 0:
+        with pytest.raises(TimeLimitReached):
+            violated_wheels(graph, x, NO_LIMIT)
+
+
+@pytest.mark.parametrize("after", [0, 1, 7])
+def test_what_is_not_reduced_any_more_stays_right(after, monkeypatch):
+    alarm = set_alarm(monkeypatch, after, reduction, flow_network)
+    lead_back(batch(0, free=False))
+    assert alarm.looks == after + 1
+
+
+@pytest.mark.parametrize("after", [0, 3])
+def test_a_stopped_restriction_keeps_the_known_flow(after, monkeypatch):
+    problems = batch(0, free=False)
+    flow = exact(problems).flow
+    alarm = set_alarm(monkeypatch, after, restriction)
+    restricted = restriction.restrict(problems, flow, NO_LIMIT)
+    assert (np.abs(flow) <= restricted.capacity + 1e-8 * problems.capacity).all()
+    assert alarm.looks == after + 1
+
+
+def stops_everywhere(work, least):
+    """Work that looks at the clock often enough stops at each of these looks."""
+    clock = CountingClock()
+    work(clock)
+    assert clock.checks >= least
+    for after in {0, 1, least // 2, clock.checks - 1}:
+        stopped = CountingClock(after)
+        with pytest.raises(TimeLimitReached):
+            work(stopped)
+        assert stopped.checks == after + 1
+
+
+def test_batched_detection_looks_at_the_clock_between_sweeps(monkeypatch):
+    monkeypatch.setitem(bellman_ford.ENTRIES, "cpu", 1)
+    # A path of many edges takes as many sweeps.
+    n = 30
+    u, v = np.append(np.arange(n - 1), 0), np.append(np.arange(1, n), n - 1)
+    graph = Graph.from_edges(u, v, np.append(np.ones(n - 1), -1.0))
+    finder = DeviceFinder(graph, vertex_cover(graph, "greedy"), None, CPU)
+    stops_everywhere(lambda clock: finder.find(graph.negative.astype(float), clock), 2 * n)
+
+
+def test_pieces_of_bellman_ford_make_the_whole(monkeypatch):
+    graph = mesh()
+    x, balls = at_some_x(graph), []
+    for entries in (2**27, 1):
+        monkeypatch.setitem(bellman_ford.ENTRIES, "cpu", entries)
+        finder = DeviceFinder(graph, vertex_cover(graph, "greedy"), None, CPU)
+        balls.append(finder.find(x, NO_LIMIT))
+    for one, other in zip(*balls, strict=True):
+        assert one.nodes.tolist() == other.nodes.tolist()
+        assert one.tree.tolist() == other.tree.tolist()
+
+
+def test_packing_on_a_device_looks_at_the_clock_between_its_steps(monkeypatch):
+    monkeypatch.setattr(device_packing, "FEW", 0)
+    graph = random_graph(np.random.default_rng(3), 30, 0.4)
+    x, found = graph.negative.astype(float), []
+    for entries in (2**27, 1):
+        monkeypatch.setitem(bellman_ford.ENTRIES, "cpu", entries)
+        engine = DevicePackingEngine(graph, vertex_cover(graph, "greedy"), 64, CPU)
+        clock = CountingClock()
+        found.append((clock, engine.separate(x, clock).rows))
+    (whole, rows), (pieces, same) = found
+    assert pieces.checks > 2 * whole.checks > 2 * cell_packing.THIN_PASS
+    assert rows.indices.tolist() == same.indices.tolist()
+    stops_everywhere(lambda clock: engine.separate(x, clock), pieces.checks)
+
+
+def test_flow_lps_look_at_the_clock_for_every_group_and_every_piece(monkeypatch):
+    problems = batch(0, free=False)
+    whole = solve_flows(problems)
+    monkeypatch.setattr(kernels, "AT_ONCE", 0)
+    monkeypatch.setattr(kernels, "ELIMINATED", 1)
+    pieces = solve_flows(problems)
+    assert pieces.converged.tolist() == whole.converged.tolist()
+    assert pieces.objective == pytest.approx(whole.objective, rel=1e-2, abs=1e-6)
+    blocks = sum(-(-int(n) // 16) for n in np.unique(np.diff(problems.nodes)))
+    stops_everywhere(lambda clock: solve_flows(problems, check=clock.check), blocks)
+
+
+def test_large_calls_do_fewer_checks_and_arrive_at_the_same(monkeypatch):
+    problems = batch(0, free=False)
+    whole = solve_flows(problems, PDLPOptions(1e-4))
+    counts = []
+    monkeypatch.setattr(kernels.pdlp, "ENTRIES_PER_CALL", 1)
+    kernels.pdlp.advance.clear_cache()
+    kernels.Kernels.on.cache_clear()
+    few = solve_flows(problems, PDLPOptions(1e-4), check=lambda: counts.append(1))
+    kernels.pdlp.advance.clear_cache()
+    kernels.Kernels.on.cache_clear()
+    assert few.flow.tolist() == whole.flow.tolist()
+    assert few.iterations.tolist() == whole.iterations.tolist()
+    assert len(counts) > whole.iterations.max() // kernels.pdlp.INNER_STEPS / 2
+
+
+def test_exact_subproblems_look_at_the_clock_once_a_root_and_once_a_row():
+    graph = mesh()
+    roots = vertex_cover(graph, "greedy")
+    engine = FlowEngine(DijkstraFinder(graph, roots, 64), ReferenceSolver(graph), "split")
+    x = graph.negative.astype(float)
+    violated = engine.separate(x, NO_LIMIT).violated_roots
+    assert violated > 3
+    stops_everywhere(lambda clock: engine.separate(x, clock), len(roots) + 2 * violated)
+
+
+def test_an_exact_subproblem_ends_at_the_deadline():
+    graph = mesh()
+    x = graph.negative.astype(float)
+    (ball, *_) = DijkstraFinder(graph, vertex_cover(graph, "greedy"), None).find(x, NO_LIMIT)
+    solver = ReferenceSolver(graph)
+    with pytest.raises(TimeLimitReached):
+        solver.solve_base(ball, x, Clock(0.0))
+    assert solver.solve_base(ball, x, NO_LIMIT).targets.sum() > 0  # and it can be used again
