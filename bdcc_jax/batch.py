@@ -12,14 +12,14 @@ from typing import Any
 
 import jax
 
-from . import hosts
-from .batch_progress import BatchPrinter
-from .clock import Clock
-from .convert import as_graph
-from .devices import Devices, Host
+from .base import hosts
+from .base.clock import Clock
+from .io.convert import as_graph
 from .options import Options, as_amount, as_count
-from .pool import Pool
 from .result import Failure, Result
+from .search.pool import Pool
+from .separation.device.devices import Devices, Host
+from .show.batch_progress import BatchPrinter
 from .solve import Attempt, check_arguments
 
 POOLED = 64

@@ -18,10 +18,10 @@ except ImportError as missing:
         'CorrelationClustering needs scikit-learn: pip install "bdcc-jax[sklearn]"'
     ) from missing
 
-from .arrays import FloatArray
-from .graph import Graph
+from .base.arrays import FloatArray
 from .graphs import similarity_graph
-from .networks import MAX_PAIRS, check_pairs
+from .instance.graph import Graph
+from .io.networks import MAX_PAIRS, check_pairs
 from .options import Options
 from .solve import solve
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .graph import Graph
-from .networks import (
+from .instance.graph import Graph
+from .io.networks import (
     MAX_PAIRS,
     all_pairs,
     check_pairs,

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, IntArray
+from .base.arrays import FloatArray, IntArray
 
 
 def contingency_table(

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from .columns import HEADINGS, cells
-from .environment import environment
-from .html import table
+from .base.environment import environment
+from .base.records import Round
 from .options import Options
-from .plots import plot_bounds, plot_cluster_sizes, plot_timings, require_matplotlib
-from .records import Round
 from .result import Result
+from .show.columns import HEADINGS, cells
+from .show.html import table
+from .show.plots import plot_bounds, plot_cluster_sizes, plot_timings, require_matplotlib
 
 LARGEST, MEMBERS, LONGEST_NAME = 10, 8, 40
 """So many clusters are listed, with so many nodes each, whose names are cut off at so many

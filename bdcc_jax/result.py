@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from .arrays import BoolArray, IntArray
-from .certificate import Proof, Relaxation, certificate
-from .graph import Graph
+from .base.arrays import BoolArray, IntArray
+from .base.records import Failure, Phase, Progress, Round, Status, relative_gap
+from .instance.graph import Graph
 from .options import Options
 from .presolve import Removed
-from .records import Failure, Phase, Progress, Round, Status, relative_gap
+from .proofs.certificate import Proof, Relaxation, certificate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .plots import Fill
+    from .show.plots import Fill
 
 __all__ = ["Failure", "Phase", "Progress", "Result", "Round", "Status", "relative_gap"]
 
@@ -175,19 +175,19 @@ class Result:
         >>> result.plot_bounds(Figure().subplots()).get_xlabel()
         'seconds'
         """
-        from .plots import plot_bounds
+        from .show.plots import plot_bounds
 
         return plot_bounds(self, ax)
 
     def plot_timings(self, ax: Axes | None = None) -> Axes:
         """Draw where the time went; ``ax`` as for :meth:`plot_bounds`."""
-        from .plots import plot_timings
+        from .show.plots import plot_timings
 
         return plot_timings(self, ax)
 
     def plot_cluster_sizes(self, ax: Axes | None = None) -> Axes:
         """Draw how many clusters there are of each size; ``ax`` as for :meth:`plot_bounds`."""
-        from .plots import plot_cluster_sizes
+        from .show.plots import plot_cluster_sizes
 
         return plot_cluster_sizes(self, ax)
 
@@ -212,7 +212,7 @@ class Result:
         fill : {'picture', 'mean', 'random'}
             What is seen of a region: the picture, its mean colour, or a colour of its own.
         """
-        from .plots import plot_segmentation
+        from .show.plots import plot_segmentation
 
         return plot_segmentation(self, image, superpixels, ax, fill=fill)
 
@@ -223,6 +223,6 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from .html import table
+        from .show.html import table
 
         return table(self._facts())

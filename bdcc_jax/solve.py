@@ -11,22 +11,22 @@ from typing import Any, NamedTuple
 
 import jax
 
-from . import devices
-from .bounds import Bounds
-from .checkpoint import Checkpoint
-from .clock import Clock
-from .convert import as_graph
-from .delegation import Callback
-from .devices import Devices, Host
-from .graph import Graph
-from .highs import release_scheduler
-from .interrupts import interruptible, is_interrupt
+from .base.clock import Clock
+from .base.highs import release_scheduler
+from .base.interrupts import interruptible, is_interrupt
+from .base.records import Progress, Status
+from .instance.graph import Graph
+from .io.convert import as_graph
 from .options import Options, as_amount, as_count
-from .progress import Wish, view
-from .records import Progress, Status
 from .result import Result
-from .scaling import Units
-from .solver import Solver
+from .search.bounds import Bounds
+from .search.checkpoint import Checkpoint
+from .search.delegation import Callback
+from .search.scaling import Units
+from .search.solver import Solver
+from .separation.device import devices
+from .separation.device.devices import Devices, Host
+from .show.progress import Wish, view
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class Attempt:
     Parameters
     ----------
     graph, options, gap, seed, clock, device
-        As for :class:`~bdcc_jax.solver.Solver`; all of them have been checked.
+        As for :class:`~bdcc_jax.search.solver.Solver`; all of them have been checked.
     """
 
     def __init__(

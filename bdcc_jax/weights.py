@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray
+from .base.arrays import FloatArray
 
 CLIP = 0.001
 """No edge is surer than a probability of 0.999, or a few of them would decide everything."""

@@ -18,21 +18,21 @@ from typing import Any
 
 import jax
 import numpy as np
+from bdcc_jax.instances import add_data_option, instance
+from bdcc_jax.markdown import print_header, print_row
 
-from bdcc_jax import Graph, Options, compilation_cache
-from bdcc_jax.arrays import FloatArray, IntArray
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.master import Master
-from bdcc_jax.subproblems import device_packing
-from bdcc_jax.subproblems.bellman_ford import arc_groups
-from bdcc_jax.subproblems.cell_packing import HOPS, Packing
-from bdcc_jax.subproblems.device_finder import DeviceFinder
-from bdcc_jax.subproblems.device_packing import DevicePackingEngine
-from bdcc_jax.subproblems.engine import Engine, FlowEngine, make_engine
-
-from .instances import add_data_option, instance
-from .markdown import print_header, print_row
+from bdcc_jax import Graph, Options
+from bdcc_jax.base import compilation_cache
+from bdcc_jax.base.arrays import FloatArray, IntArray
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.master import Master
+from bdcc_jax.separation.device import device_packing
+from bdcc_jax.separation.device.bellman_ford import arc_groups
+from bdcc_jax.separation.device.cell_packing import HOPS, Packing
+from bdcc_jax.separation.device.device_finder import DeviceFinder
+from bdcc_jax.separation.device.device_packing import DevicePackingEngine
+from bdcc_jax.separation.engine import Engine, FlowEngine, make_engine
 
 NAMES = (
     "opengm-imageseg-stitched/image-seg-piece06",

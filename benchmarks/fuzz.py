@@ -30,8 +30,8 @@ from pathlib import Path
 import numpy as np
 
 from bdcc_jax import FormatError, Graph, Options, read, solve
-from bdcc_jax.checkpoint import Checkpoint, CheckpointError
 from bdcc_jax.io import FORMATS, pace
+from bdcc_jax.search.checkpoint import Checkpoint, CheckpointError
 
 WORDS = b"""0 1 2 -1 0.5 1e999 nan inf -0 1_0 0x10 999999999999 2147483647 18446744073709551616
 MULTICUT p cep c # % , ; nodes FromNodeId a \xc3\xa9 \xff \xf4\x8f\xbf\xbf \xef\xbb\xbf"""

@@ -21,7 +21,7 @@ from scipy.spatial import Delaunay, cKDTree
 
 import bdcc_jax
 from bdcc_jax import Graph
-from bdcc_jax.heuristics import greedy_additive, kernighan_lin, local_search
+from bdcc_jax.primal import greedy_additive, kernighan_lin, local_search
 
 FAMILIES = (
     "bsds300test-rf255ucm",

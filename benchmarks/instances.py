@@ -22,7 +22,7 @@ from scipy.spatial import Delaunay, KDTree
 
 import bdcc_jax
 from bdcc_jax import Graph
-from bdcc_jax.arrays import IntArray
+from bdcc_jax.base.arrays import IntArray
 from bdcc_jax.image import example_picture, superpixel_graph
 from bdcc_jax.io.formats import SUFFIXES
 

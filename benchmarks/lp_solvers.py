@@ -12,7 +12,7 @@ import highspy
 import jax
 import numpy as np
 
-from bdcc_jax.subproblems.flow_problems import FlowProblems
+from bdcc_jax.separation.device.flow_problems import FlowProblems
 
 FIELDS = ("nodes", "edges", "tail", "head", "cost", "capacity", "reward", "supply")
 

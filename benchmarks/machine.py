@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from bdcc_jax.environment import environment
+from bdcc_jax.base.environment import environment
 
 
 @cache

@@ -9,14 +9,14 @@ import numpy as np
 
 import bdcc_jax
 from bdcc_jax import Graph
-from bdcc_jax.arrays import FloatArray
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.master import Master
-from bdcc_jax.subproblems.ball import Ball
-from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.engine import FlowEngine
-from bdcc_jax.subproblems.reference import ReferenceSolver
+from bdcc_jax.base.arrays import FloatArray
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.master import Master
+from bdcc_jax.separation.engine import FlowEngine
+from bdcc_jax.separation.paper.ball import Ball
+from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
+from bdcc_jax.separation.paper.reference import ReferenceSolver
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,22 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from bdcc_jax import PDLPOptions, compilation_cache
-from bdcc_jax.subproblems.batched import Batch, loose
-from bdcc_jax.subproblems.flow_batch import layouts
-from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
-from bdcc_jax.subproblems.flows import (
-    BLOCK_ENTRIES,
-    Solution,
-    solve_flows,
-    solve_reduced,
+from bdcc_jax import PDLPOptions, lp_solvers
+from bdcc_jax.base import compilation_cache
+from bdcc_jax.search.pool import Subproblem, pool
+from bdcc_jax.separation.device.batched import Batch, loose
+from bdcc_jax.separation.device.flow_batch import layouts
+from bdcc_jax.separation.device.flow_problems import (
+    FlowProblems,
+    magnanti_wong,
+    magnanti_wong_by_price,
 )
-from bdcc_jax.subproblems.paths import Flow, decompose
-from bdcc_jax.subproblems.reduction import reduce_flows
-from bdcc_jax.subproblems.restriction import restrict
-
-from . import lp_solvers
-from .pool import Subproblem, pool
+from bdcc_jax.separation.device.flows import BLOCK_ENTRIES, Solution, solve_flows, solve_reduced
+from bdcc_jax.separation.device.reduction import reduce_flows
+from bdcc_jax.separation.device.restriction import restrict
+from bdcc_jax.separation.paper.paths import Flow, decompose
 
 FAMILIES = {
     "image": ("bsds300test-rf255ucm", "opengm-knott3d-stitched", "opengm-imageseg-stitched"),

@@ -15,21 +15,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import bdcc_jax
-from bdcc_jax import Graph, Options, compilation_cache
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.master import Master
-from bdcc_jax.subproblems.batched import Batch
-from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.flow_batch import layouts
-from bdcc_jax.subproblems.flow_problems import FlowProblems
-from bdcc_jax.subproblems.flows import BLOCK_ENTRIES, solve_flows
-from bdcc_jax.subproblems.packing import PackingEngine
-from bdcc_jax.subproblems.reduction import reduce_flows
+from bdcc_jax.instances import planar
+from bdcc_jax.markdown import print_header, print_row
 
-from .instances import planar
-from .markdown import print_header, print_row
+import bdcc_jax
+from bdcc_jax import Graph, Options
+from bdcc_jax.base import compilation_cache
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.master import Master
+from bdcc_jax.separation.device.batched import Batch
+from bdcc_jax.separation.device.flow_batch import layouts
+from bdcc_jax.separation.device.flow_problems import FlowProblems
+from bdcc_jax.separation.device.flows import BLOCK_ENTRIES, solve_flows
+from bdcc_jax.separation.device.reduction import reduce_flows
+from bdcc_jax.separation.packing import PackingEngine
+from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
 
 FAMILY = "bsds300test-rf255ucm"
 SIZES = (1, 8, 32, 128, 512, 2048, 4096)

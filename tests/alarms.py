@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-from bdcc_jax.clock import Clock, TimeLimitReached
+from bdcc_jax.base.clock import Clock, TimeLimitReached
 
 
 class Alarm:

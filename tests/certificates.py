@@ -9,8 +9,8 @@ from families import joined, wheel
 from oracles import partitions
 
 from bdcc_jax import Options, solve
-from bdcc_jax.branching import Tree
-from bdcc_jax.clock import Clock
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.search.branching import Tree
 
 BARE = Options(presolve=False, heuristics=False, odd_wheels=False)
 WHOLE = replace(BARE, integer="whole")

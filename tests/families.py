@@ -9,11 +9,11 @@ import numpy as np
 from oracles import brute_force, random_graph, triangle_milp
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.rows import Rows
-from bdcc_jax.subproblems.odd_wheels import violated_wheels
-from bdcc_jax.subproblems.packing import PackingEngine
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.separation.odd_wheels import violated_wheels
+from bdcc_jax.separation.packing import PackingEngine
 
 
 def optimum(graph: Graph) -> float:

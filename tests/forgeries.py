@@ -160,6 +160,8 @@ def mutated(rng, original, seeds):
             above[key] = copy.deepcopy(rng.choice(rng.choice(seeds)))
         elif type(old) is int:
             above[key] = rng.randrange(-2, n + 2)
+    if rng.random() < 0.1:
+        certificate["exponent"] = rng.choice([0, 1, 9, 63, 1000, -1, 10**9, True, 1.0, "1"])
     if rng.random() < 0.5:  # little is said to follow: it counts what the checker makes of it
         return {**certificate, "lower_bound": -1e6, "status": "gap"}
     if rng.random() < 0.6:  # lies about what follows from it

@@ -15,15 +15,15 @@ from oracles import brute_force, random_graph
 from test_pdlp import join, planar
 
 import bdcc_jax
-from bdcc_jax import Failure, Graph, Options, cli, devices, solve, solve_batch, write
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.devices import Devices, resolve_all
-from bdcc_jax.pool import Pool
-from bdcc_jax.subproblems import bellman_ford, device_finder, pdlp
-from bdcc_jax.subproblems.flow_batch import layouts, problem_bytes
-from bdcc_jax.subproblems.flow_problems import FlowProblems
-from bdcc_jax.subproblems.flows import DEFAULT_OPTIONS, solve_flows
-from bdcc_jax.subproblems.kernels import Kernels
+from bdcc_jax import Failure, Graph, Options, cli, solve, solve_batch, write
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.search.pool import Pool
+from bdcc_jax.separation.device import bellman_ford, device_finder, devices, pdlp
+from bdcc_jax.separation.device.devices import Devices, resolve_all
+from bdcc_jax.separation.device.flow_batch import layouts, problem_bytes
+from bdcc_jax.separation.device.flow_problems import FlowProblems
+from bdcc_jax.separation.device.flows import DEFAULT_OPTIONS, solve_flows
+from bdcc_jax.separation.device.kernels import Kernels
 
 CPU = jax.devices("cpu")[0]
 ROOT = Path(__file__).parent.parent
@@ -86,7 +86,7 @@ def test_lps_of_several_instances_share_a_call_and_change_nothing(monkeypatch):
         return joined(parts)
 
     monkeypatch.setattr(FlowProblems, "concatenate", staticmethod(spy))
-    monkeypatch.setattr(bdcc_jax.pool, "PATIENCE", 5.0)
+    monkeypatch.setattr(bdcc_jax.search.pool, "PATIENCE", 5.0)
     for one, other in zip(alone, solve_batch(instances, options=options), strict=True):
         same(one, other)
     assert max(calls) > 1
@@ -116,7 +116,7 @@ def test_joining_and_splitting_are_inverse():
 def test_one_solve_that_runs_out_of_time_leaves_the_others_in_a_call(monkeypatch):
     problems = join([planar(np.random.default_rng(5), 9)])
     pool = Pool(Devices((CPU,)), 2)
-    monkeypatch.setattr(bdcc_jax.pool, "PATIENCE", 60.0)
+    monkeypatch.setattr(bdcc_jax.search.pool, "PATIENCE", 60.0)
     from concurrent.futures import ThreadPoolExecutor
 
     def one(limit):
@@ -211,7 +211,7 @@ def test_estimates_of_memory_hold():
     """What XLA allocates for the kernels is no more than what is reckoned with."""
     problems = join([planar(np.random.default_rng(8), 6) for _ in range(8)])
     group = next(layouts(problems, 2**19))
-    from bdcc_jax.subproblems.flows import _fill, _start
+    from bdcc_jax.separation.device.flows import _fill, _start
 
     def allocated(compiled):
         analysis = compiled.memory_analysis()
@@ -254,9 +254,9 @@ def test_several_devices_give_the_results_of_one():
 import jax, numpy as np
 import bdcc_jax
 from test_pdlp import join, planar
-from bdcc_jax.subproblems.flows import solve_flows
+from bdcc_jax.separation.device.flows import solve_flows
 
-bdcc_jax.compilation_cache.enable()
+bdcc_jax.base.compilation_cache.enable()
 rng = np.random.default_rng(0)
 problems = join([planar(rng, 7) for _ in range(40)])
 one = solve_flows(problems)

@@ -7,25 +7,18 @@ import numpy as np
 import pytest
 from oracles import all_cuts, brute_force, instance, random_graph
 
-from bdcc_jax import (
-    Graph,
-    Options,
-    PDLPOptions,
-    compilation_cache,
-    compiler_memory,
-    devices,
-    solve,
-)
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.devices import Devices
-from bdcc_jax.subproblems import batched, pdlp
-from bdcc_jax.subproblems.batched import Batch, BatchedSolver
-from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.flows import DEFAULT_OPTIONS, solve_flows, solve_reduced
-from bdcc_jax.subproblems.magnanti_wong import MagnantiWong
-from bdcc_jax.subproblems.paths import Flow, aggregated_row, cycle_rows, decompose
-from bdcc_jax.subproblems.reference import ReferenceSolver
+from bdcc_jax import Graph, Options, PDLPOptions, solve
+from bdcc_jax.base import compilation_cache, compiler_memory
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.separation.device import batched, devices, pdlp
+from bdcc_jax.separation.device.batched import Batch, BatchedSolver
+from bdcc_jax.separation.device.devices import Devices
+from bdcc_jax.separation.device.flows import DEFAULT_OPTIONS, solve_flows, solve_reduced
+from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
+from bdcc_jax.separation.paper.magnanti_wong import MagnantiWong
+from bdcc_jax.separation.paper.paths import Flow, aggregated_row, cycle_rows, decompose
+from bdcc_jax.separation.paper.reference import ReferenceSolver
 
 CPU = jax.devices("cpu")[0]
 
@@ -225,8 +218,8 @@ def test_shared_kernels_lower_for_cuda(monkeypatch):
     rng = np.random.default_rng(8)
     graph = random_graph(rng, 24, 0.3)
     _, batch = batch_at(graph, graph.negative.astype(float), True, monkeypatch)
-    from bdcc_jax.subproblems.flow_batch import layouts
-    from bdcc_jax.subproblems.flows import _fill, _start
+    from bdcc_jax.separation.device.flow_batch import layouts
+    from bdcc_jax.separation.device.flows import _fill, _start
 
     with jax.enable_x64(True):
         shared = []

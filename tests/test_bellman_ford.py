@@ -8,13 +8,13 @@ from oracles import instance, instances, random_graph
 from scipy.sparse.csgraph import dijkstra
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.subproblems import bellman_ford, device_finder
-from bdcc_jax.subproblems.bellman_ford import FAR, arc_groups, distances, shortest_path_trees
-from bdcc_jax.subproblems.buckets import bucket, pad
-from bdcc_jax.subproblems.device_finder import DeviceFinder
-from bdcc_jax.subproblems.dijkstra import DijkstraFinder
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.separation.device import bellman_ford, device_finder
+from bdcc_jax.separation.device.bellman_ford import FAR, arc_groups, distances, shortest_path_trees
+from bdcc_jax.separation.device.buckets import bucket, pad
+from bdcc_jax.separation.device.device_finder import DeviceFinder
+from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
 
 CPU = jax.devices("cpu")[0]
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Status
-from bdcc_jax.bounds import MOST, TOLERANCE, Bounds, allowed_excess
-from bdcc_jax.certificate import Claim, Enumeration
-from bdcc_jax.enumeration import best_of_all as enumerated
+from bdcc_jax.instance.enumeration import best_of_all as enumerated
+from bdcc_jax.proofs.certificate import Claim, Enumeration
+from bdcc_jax.search.bounds import MOST, TOLERANCE, Bounds, allowed_excess
 
 TRIANGLE = ([0, 1, 0], [1, 2, 2])
 PROOF = Enumeration()

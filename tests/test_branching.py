@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve, verify
-from bdcc_jax.bounds import Bounds
-from bdcc_jax.branching import Node, Tree
-from bdcc_jax.branching_proof import Branching, Contradiction, Fork, Leaf
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.lagrangian import Lagrangian
-from bdcc_jax.master import Master, MasterFailed
-from bdcc_jax.rows import Rows
-from bdcc_jax.verify import _Prover
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.lp.lagrangian import Lagrangian
+from bdcc_jax.lp.master import Master, MasterFailed
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.proofs.branching_proof import Branching, Contradiction, Fork, Leaf
+from bdcc_jax.proofs.verify import _Prover
+from bdcc_jax.search.bounds import Bounds
+from bdcc_jax.search.branching import Node, Tree
 
 WHOLE = Options(presolve=False, integer="whole", heuristics=False)
 

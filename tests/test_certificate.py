@@ -19,7 +19,7 @@ from oracles import instance, instances, random_graph
 
 import bdcc_jax
 from bdcc_jax import Options, Rejected, solve, verify
-from bdcc_jax.verify import _Prover
+from bdcc_jax.proofs.verify import _Prover
 
 LP = {"rule": "lp", "rows": []}
 CLAIM = {"rule": "highs", "proof": LP}

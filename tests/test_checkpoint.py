@@ -18,15 +18,16 @@ import pytest
 from families import planar, wheels_in_a_mesh
 from oracles import brute_force, random_graph
 
-from bdcc_jax import Graph, Options, checkpoint, solve, verify, write
-from bdcc_jax.bounds import Bounds
-from bdcc_jax.branching import Tree
-from bdcc_jax.branching_proof import Leaf
-from bdcc_jax.checkpoint import Checkpoint, CheckpointError
+from bdcc_jax import Graph, Options, solve, verify, write
+from bdcc_jax.base.clock import Clock
 from bdcc_jax.cli import main
-from bdcc_jax.clock import Clock
-from bdcc_jax.master import Master
-from bdcc_jax.rows import Rows
+from bdcc_jax.lp.master import Master
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.proofs.branching_proof import Leaf
+from bdcc_jax.search import checkpoint
+from bdcc_jax.search.bounds import Bounds
+from bdcc_jax.search.branching import Tree
+from bdcc_jax.search.checkpoint import Checkpoint, CheckpointError
 from benchmarks.fuzz import mutate
 
 OPTIONS = {
@@ -191,7 +192,7 @@ def test_a_finished_run_returns_at_once(tmp_path, monkeypatch):
         raise AssertionError("solved again")
 
     monkeypatch.setattr(Master, "solve", fail)
-    monkeypatch.setattr("bdcc_jax.solver.presolve", fail)
+    monkeypatch.setattr("bdcc_jax.search.solver.presolve", fail)
     again = solve(graph, checkpoint=path)
     assert (again.status, again.objective, again.lower_bound, again.history, again.removed) == (
         whole.status, whole.objective, whole.lower_bound, whole.history, whole.removed,

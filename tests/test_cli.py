@@ -12,7 +12,7 @@ import pytest
 import bdcc_jax
 from bdcc_jax import Graph, Status, cli, write
 from bdcc_jax.image import PICTURES
-from bdcc_jax.progress import COLUMNS
+from bdcc_jax.show.progress import COLUMNS
 
 GRAPH = Graph.from_edges([0, 1, 0, 2], [1, 2, 2, 3], [2.0, 1.5, -1.0, -3.0])
 LABELS, OBJECTIVE = [0, 0, 0, 1], -3.0

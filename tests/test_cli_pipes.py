@@ -13,8 +13,8 @@ from oracles import random_graph
 
 import bdcc_jax
 from bdcc_jax import cli, write
-from bdcc_jax.progress import COLUMNS, ProgressPrinter, view
-from bdcc_jax.streams import Lenient, is_terminal
+from bdcc_jax.base.streams import Lenient, is_terminal
+from bdcc_jax.show.progress import COLUMNS, ProgressPrinter, view
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
 ROOT = Path(__file__).parents[1]
@@ -189,7 +189,7 @@ def test_a_solve_does_not_depend_on_who_watches(kind, monkeypatch, capsys):
     results = [bdcc_jax.solve(GRAPH, progress=wish) for wish in (False, True, "plain", "live")]
     assert {str(result.status) for result in results} == {"optimal"}
     assert bdcc_jax.solve_batch([GRAPH], progress=True)[0].status == "optimal"
-    assert view(True, bdcc_jax.clock.Clock(None)).__class__ is ProgressPrinter
+    assert view(True, bdcc_jax.base.clock.Clock(None)).__class__ is ProgressPrinter
     assert capsys.readouterr().out == ""
 
 

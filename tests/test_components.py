@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
-from bdcc_jax.components import connected_components
-from bdcc_jax.graph import canonical_labels
+from bdcc_jax.base.components import connected_components
+from bdcc_jax.instance.graph import canonical_labels
 
 
 def by_scipy(n, u, v):

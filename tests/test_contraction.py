@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles import random_graph
 
 from bdcc_jax import Graph
-from bdcc_jax.contraction import contract, sum_parallel
+from bdcc_jax.instance.contraction import contract, sum_parallel
 
 GRAPH = Graph(4, [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [5.0, 1.0, -3.0, 2.0, -2.0])
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from bdcc_jax import FormatError, Graph, write
-from bdcc_jax.convert import as_graph
+from bdcc_jax.io.convert import as_graph
 
 GRAPH = Graph.from_edges([0, 1, 0], [1, 2, 2], [1.0, -2.0, 0.5])
 DENSE = [[0, 1.0, 0.5], [1.0, 0, -2.0], [0.5, -2.0, 0]]
@@ -79,7 +79,7 @@ def test_malformed_objects():
 
 def test_optional_packages_are_not_imported():
     code = (
-        "import sys; from bdcc_jax.convert import as_graph; as_graph([[0, 1], [1, 0]]);"
+        "import sys; from bdcc_jax.io.convert import as_graph; as_graph([[0, 1], [1, 0]]);"
         "optional = {'networkx', 'pandas', 'skimage', 'matplotlib', 'sklearn'};"
         "sys.exit(' '.join(optional & set(sys.modules)) or 0)"
     )

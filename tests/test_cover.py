@@ -6,8 +6,9 @@ import pytest
 from oracles import random_graph
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from bdcc_jax import Graph, highs
-from bdcc_jax.cover import vertex_cover
+from bdcc_jax import Graph
+from bdcc_jax.base import highs
+from bdcc_jax.instance.cover import vertex_cover
 
 
 def minimum_cover_size(graph):

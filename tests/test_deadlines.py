@@ -11,40 +11,39 @@ from families import planar, wheel, wheel_solution
 from oracles import random_graph
 from test_reduction import batch, exact, lead_back
 
-from bdcc_jax import Graph, PDLPOptions, cover
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.graph import canonical_labels
-from bdcc_jax.heuristics import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
-from bdcc_jax.heuristics.kernighan_lin import improve
-from bdcc_jax.subproblems import (
+from bdcc_jax import Graph, PDLPOptions
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.base.path_search import network
+from bdcc_jax.instance import cover
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.instance.graph import canonical_labels
+from bdcc_jax.primal import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
+from bdcc_jax.primal.kernighan_lin import improve
+from bdcc_jax.separation import odd_wheels, packing, violations
+from bdcc_jax.separation.device import (
     bellman_ford,
     cell_packing,
     device_packing,
     flow_network,
     kernels,
-    odd_wheels,
-    packing,
     reduction,
     restriction,
-    violations,
 )
-from bdcc_jax.subproblems.ball import VIOLATION
-from bdcc_jax.subproblems.device_finder import DeviceFinder
-from bdcc_jax.subproblems.device_packing import DevicePackingEngine
-from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.engine import FlowEngine
-from bdcc_jax.subproblems.flows import solve_flows
-from bdcc_jax.subproblems.odd_wheels import violated_wheels
-from bdcc_jax.subproblems.packing import PackingEngine
-from bdcc_jax.subproblems.path_search import network
-from bdcc_jax.subproblems.reference import ReferenceSolver
-from bdcc_jax.subproblems.violations import violated_cycles, violated_edges
+from bdcc_jax.separation.device.device_finder import DeviceFinder
+from bdcc_jax.separation.device.device_packing import DevicePackingEngine
+from bdcc_jax.separation.device.flows import solve_flows
+from bdcc_jax.separation.engine import FlowEngine
+from bdcc_jax.separation.odd_wheels import violated_wheels
+from bdcc_jax.separation.packing import PackingEngine
+from bdcc_jax.separation.paper.ball import VIOLATION
+from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
+from bdcc_jax.separation.paper.reference import ReferenceSolver
+from bdcc_jax.separation.violations import violated_cycles, violated_edges
 
 CPU = jax.devices("cpu")[0]
 NO_LIMIT = Clock(None)
-GREEDY = sys.modules["bdcc_jax.heuristics.greedy_additive"]  # the package has functions of the
-EXCHANGES = sys.modules["bdcc_jax.heuristics.kernighan_lin"]  # same names
+GREEDY = sys.modules["bdcc_jax.primal.greedy_additive"]  # the package has functions of the
+EXCHANGES = sys.modules["bdcc_jax.primal.kernighan_lin"]  # same names
 
 
 def mesh(seed=0, side=6):

@@ -12,7 +12,9 @@ import pytest
 from families import planar, wheels_in_a_mesh
 from oracles import random_graph
 
-from bdcc_jax import Options, clock, master, solve
+from bdcc_jax import Options, solve
+from bdcc_jax.base import clock
+from bdcc_jax.lp import master
 
 TESTS = Path(__file__).parent
 OPTIONS = {

@@ -7,17 +7,18 @@ import numpy as np
 import pytest
 from oracles import all_cuts, brute_force, instance, random_graph
 
-from bdcc_jax import Graph, Options, compilation_cache, solve
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.devices import Devices
-from bdcc_jax.master import Master
-from bdcc_jax.subproblems import cell_packing, device_packing
-from bdcc_jax.subproblems.ball import VIOLATION
-from bdcc_jax.subproblems.device_packing import DevicePackingEngine
-from bdcc_jax.subproblems.engine import make_engine
-from bdcc_jax.subproblems.packing import PackingEngine
-from bdcc_jax.subproblems.violations import violated_edges
+from bdcc_jax import Graph, Options, solve
+from bdcc_jax.base import compilation_cache
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.master import Master
+from bdcc_jax.separation.device import cell_packing, device_packing
+from bdcc_jax.separation.device.device_packing import DevicePackingEngine
+from bdcc_jax.separation.device.devices import Devices
+from bdcc_jax.separation.engine import make_engine
+from bdcc_jax.separation.packing import PackingEngine
+from bdcc_jax.separation.paper.ball import VIOLATION
+from bdcc_jax.separation.violations import violated_edges
 
 CPU = jax.devices("cpu")[0]
 OURS = Options(engine="device_packing")

@@ -5,7 +5,7 @@ import pytest
 from oracles import all_cuts, brute_force, random_graph, triangle_milp
 
 from bdcc_jax import Graph, Options, Result, solve
-from bdcc_jax.master import Master
+from bdcc_jax.lp.master import Master
 
 BARE = {"presolve": False, "heuristics": False}
 VARIANTS = {

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph
-from bdcc_jax.fixing import Fixing, apply, by_reduced_cost, by_rounding, outside
-from bdcc_jax.lagrangian import Lagrangian
+from bdcc_jax.lp.fixing import Fixing, apply, by_reduced_cost, by_rounding, outside
+from bdcc_jax.lp.lagrangian import Lagrangian
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=50, deadline=None)

@@ -17,7 +17,7 @@ from forgeries import judge, mutated, originals, signed_again
 from oracles import random_graph
 
 from bdcc_jax import Graph, Options, Rejected, solve, verify
-from bdcc_jax.verify import WORK
+from bdcc_jax.proofs.verify import WORK
 
 LP = {"rule": "lp", "rows": []}
 SQUARE = Graph(4, [(0, 1), (0, 3), (1, 2), (2, 3)], [1.0, -5.0, 1.0, 1.0])  # optimum -4

@@ -18,15 +18,7 @@ from test_hdf5 import general
 
 import bdcc_jax.io
 from bdcc_jax import FormatError, Graph, read, write
-from bdcc_jax.io import (
-    FORMATS,
-    files,
-    multicut,
-    pace,
-    signed,
-    text,
-    triples,
-)
+from bdcc_jax.io import FORMATS, files, multicut, pace, signed, text, triples
 from bdcc_jax.io.formats import recognise
 from bdcc_jax.io.text import lines_of
 

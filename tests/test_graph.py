@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bdcc_jax import Graph
-from bdcc_jax.convert import as_graph
-from bdcc_jax.graph import canonical_labels
-from bdcc_jax.validation import MAX_NODES
+from bdcc_jax.base.validation import MAX_NODES
+from bdcc_jax.instance.graph import canonical_labels
+from bdcc_jax.io.convert import as_graph
 
 EDGES = [(0, 1), (0, 2), (1, 3)]
 WEIGHTS = [1.0, -2.0, 0.5]

@@ -7,11 +7,11 @@ import test_pdlp
 from families import planar
 
 from bdcc_jax import Options, solve
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.subproblems import device_finder, device_packing, flows
-from bdcc_jax.subproblems.flows import solve_flows
-from bdcc_jax.subproblems.halving import some
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.separation.device import device_finder, device_packing, flows
+from bdcc_jax.separation.device.flows import solve_flows
+from bdcc_jax.separation.device.halving import some
 
 ERRORS = [
     jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 8589934592 bytes."),

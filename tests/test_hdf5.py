@@ -10,11 +10,7 @@ import pytest
 from graph_files import assert_same, error_of, text_file
 
 from bdcc_jax import Graph, read, write
-from bdcc_jax.io import (
-    andres,
-    opengm,
-    write_labels,
-)
+from bdcc_jax.io import andres, opengm, write_labels
 
 PATH = Graph.from_edges([0, 1], [1, 2], [2.5, -1.0])
 

@@ -8,17 +8,11 @@ from hypothesis import strategies as st
 from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock
-from bdcc_jax.graph import canonical_labels
-from bdcc_jax.heuristics import (
-    fuse,
-    greedy_additive,
-    kernighan_lin,
-    local_search,
-    lp_guided,
-)
-from bdcc_jax.heuristics.heap import clear, new_heap, pop, put, remove
-from bdcc_jax.heuristics.kernighan_lin import improve
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.graph import canonical_labels
+from bdcc_jax.primal import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
+from bdcc_jax.primal.heap import clear, new_heap, pop, put, remove
+from bdcc_jax.primal.kernighan_lin import improve
 
 EDGE_CASES = {
     "single node": Graph(1, [], []),
@@ -115,7 +109,7 @@ def test_greedy_is_the_naive_algorithm(seed):
 
 def test_greedy_outgrows_its_table(monkeypatch):
     """85 edges have a table of 256 rows, the fewest for their number, and few of them merge."""
-    module = import_module("bdcc_jax.heuristics.greedy_additive")
+    module = import_module("bdcc_jax.primal.greedy_additive")
     tables = []
     new_table = module._new_table
     monkeypatch.setattr(module, "_new_table", lambda *a: tables.append(1) or new_table(*a))

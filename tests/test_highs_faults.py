@@ -9,10 +9,10 @@ from families import wheel
 from oracles import brute_force, random_graph
 
 from bdcc_jax import Options, solve
-from bdcc_jax.clock import Clock
-from bdcc_jax.highs import release_scheduler
-from bdcc_jax.integer_master import IntegerMaster
-from bdcc_jax.master import Master, MasterFailed
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.base.highs import release_scheduler
+from bdcc_jax.lp.integer_master import IntegerMaster
+from bdcc_jax.lp.master import Master, MasterFailed
 
 STATUSES = [
     status

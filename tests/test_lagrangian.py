@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, random_graph
 
-from bdcc_jax.lagrangian import Lagrangian
-from bdcc_jax.rows import Rows
-from bdcc_jax.subproblems.odd_wheels import violated_wheels
+from bdcc_jax.lp.lagrangian import Lagrangian
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.separation.odd_wheels import violated_wheels
 
 
 def random_rows(rng, m, k):

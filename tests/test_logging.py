@@ -8,7 +8,7 @@ from families import joined, planar
 from oracles import random_graph
 
 from bdcc_jax import Options, solve
-from bdcc_jax.master import Master
+from bdcc_jax.lp.master import Master
 
 GRAPH = random_graph(np.random.default_rng(1), 12, 1.0)
 
@@ -69,7 +69,7 @@ def test_silent_unless_asked_for():
         import logging
         import bdcc_jax
         bdcc_jax.solve([[0, 2, -1], [2, 0, 1], [-1, 1, 0]])
-        logging.getLogger("bdcc_jax.bounds").warning("nobody has asked")
+        logging.getLogger("bdcc_jax.search.bounds").warning("nobody has asked")
         assert logging.getLogger().handlers == []
         assert logging.getLogger().level == logging.WARNING
     """)

@@ -8,11 +8,11 @@ from families import wheel
 from oracles import brute_force, random_graph
 
 from bdcc_jax import Options, solve, verify
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.integer_master import IntegerMaster
-from bdcc_jax.lagrangian import Lagrangian
-from bdcc_jax.master import AT_LOWER, BASIC, Master, MasterFailed
-from bdcc_jax.rows import Rows
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.lp.integer_master import IntegerMaster
+from bdcc_jax.lp.lagrangian import Lagrangian
+from bdcc_jax.lp.master import AT_LOWER, BASIC, Master, MasterFailed
+from bdcc_jax.lp.rows import Rows
 
 CYCLE = Rows.from_cycles([np.array([0, 1, 2])])  # x_0 <= x_1 + x_2
 WEIGHTS = np.array([-1.0, 2.0, 3.0])

@@ -7,14 +7,14 @@ from families import planar, wheel
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Options, solve
-from bdcc_jax import master as master_module
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.integer_master import IntegerMaster
-from bdcc_jax.lagrangian import Lagrangian
-from bdcc_jax.master import Master
-from bdcc_jax.rows import Rows
-from bdcc_jax.subproblems.packing import PackingEngine
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp import master as master_module
+from bdcc_jax.lp.integer_master import IntegerMaster
+from bdcc_jax.lp.lagrangian import Lagrangian
+from bdcc_jax.lp.master import Master
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.separation.packing import PackingEngine
 
 FOREVER = Clock(None)
 

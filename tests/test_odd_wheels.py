@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from oracles import all_cuts, random_graph
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.master import Master
-from bdcc_jax.subproblems.odd_wheels import FRACTIONAL, VIOLATION, violated_wheels
-from bdcc_jax.subproblems.packing import PackingEngine
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.master import Master
+from bdcc_jax.separation.odd_wheels import FRACTIONAL, VIOLATION, violated_wheels
+from bdcc_jax.separation.packing import PackingEngine
 
 
 def dense(rows, m):

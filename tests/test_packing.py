@@ -16,15 +16,15 @@ from oracles import all_cuts, random_graph
 from scipy.sparse.csgraph import dijkstra
 
 from bdcc_jax import Graph, Options, solve
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.rows import Rows
-from bdcc_jax.subproblems.ball import VIOLATION
-from bdcc_jax.subproblems.device_packing import DevicePackingEngine
-from bdcc_jax.subproblems.engine import FlowEngine
-from bdcc_jax.subproblems.packing import PackingEngine
-from bdcc_jax.subproblems.separation import Separation
-from bdcc_jax.subproblems.violations import violated_edges
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.separation.device.device_packing import DevicePackingEngine
+from bdcc_jax.separation.engine import FlowEngine
+from bdcc_jax.separation.packing import PackingEngine
+from bdcc_jax.separation.paper.ball import VIOLATION
+from bdcc_jax.separation.separation import Separation
+from bdcc_jax.separation.violations import violated_edges
 
 UNCLEAR = 1e-12  # sums in another order may differ by this
 SPECIAL = [0.0, 0.0, 0.0, 1.0, 1.0, 0.5, VIOLATION / 2, VIOLATION, 2 * VIOLATION, 1 - VIOLATION]

@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.enumeration import best_of_all as enumerated
-from bdcc_jax.lagrangian import Lagrangian
-from bdcc_jax.master import Master
-from bdcc_jax.parts import Parts, ends, open_region, pieces, spots
-from bdcc_jax.rows import Rows
-from bdcc_jax.subproblems.odd_wheels import violated_wheels
-from bdcc_jax.subproblems.packing import PackingEngine
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.instance.enumeration import best_of_all as enumerated
+from bdcc_jax.lp.lagrangian import Lagrangian
+from bdcc_jax.lp.master import Master
+from bdcc_jax.lp.rows import Rows
+from bdcc_jax.proofs.parts import Parts, ends, open_region, pieces, spots
+from bdcc_jax.separation.odd_wheels import violated_wheels
+from bdcc_jax.separation.packing import PackingEngine
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=50, deadline=None)

@@ -7,10 +7,10 @@ from scipy.optimize import linprog
 from scipy.spatial import Delaunay
 
 from bdcc_jax import PDLPOptions
-from bdcc_jax.subproblems import flows, pdlp
-from bdcc_jax.subproblems.flow_batch import extra_bucket, layouts, node_bucket
-from bdcc_jax.subproblems.flow_problems import FlowProblems, magnanti_wong
-from bdcc_jax.subproblems.flows import solve_flows
+from bdcc_jax.separation.device import flows, pdlp
+from bdcc_jax.separation.device.flow_batch import extra_bucket, layouts, node_bucket
+from bdcc_jax.separation.device.flow_problems import FlowProblems, magnanti_wong
+from bdcc_jax.separation.device.flows import solve_flows
 
 
 def join(parts):

@@ -9,7 +9,7 @@ from oracles import random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph, Options
-from bdcc_jax.plots import OUTLINE_COLOUR
+from bdcc_jax.show.plots import OUTLINE_COLOUR
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

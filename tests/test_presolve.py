@@ -12,13 +12,13 @@ from oracles import all_cuts, brute_force, instance, instances, partitions, rand
 from scipy.spatial import Delaunay
 
 from bdcc_jax import Graph, solve
-from bdcc_jax.clock import Clock
-from bdcc_jax.contraction import contract
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.base.sums import sum_parallel_pairs
+from bdcc_jax.instance.contraction import contract
 from bdcc_jax.presolve import driver, presolve
 from bdcc_jax.presolve.blocks import blocks
 from bdcc_jax.presolve.dominance import _similar
 from bdcc_jax.presolve.triangles import joined_triangles
-from bdcc_jax.sums import sum_parallel_pairs
 
 RULES = ("_separate", "_split", "_dominate", "_join_triangles")
 

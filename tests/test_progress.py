@@ -11,11 +11,11 @@ from numba.core import event
 from rich.console import Console
 
 import bdcc_jax
-from bdcc_jax import live
-from bdcc_jax.clock import Clock
-from bdcc_jax.live import LiveTable
-from bdcc_jax.progress import COLUMNS, LINES_PER_HEADER, ProgressPrinter, view
+from bdcc_jax.base.clock import Clock
 from bdcc_jax.result import Progress, Round
+from bdcc_jax.show import live
+from bdcc_jax.show.live import LiveTable
+from bdcc_jax.show.progress import COLUMNS, LINES_PER_HEADER, ProgressPrinter, view
 
 
 def progress(number, seconds, *, improved=False, phase="lp", lower=-10.0, upper=-8.0):
@@ -214,7 +214,7 @@ def test_what_is_shown(monkeypatch, clock):
 
 
 def test_without_rich(monkeypatch, clock):
-    monkeypatch.delitem(sys.modules, "bdcc_jax.live")
+    monkeypatch.delitem(sys.modules, "bdcc_jax.show.live")
     monkeypatch.setitem(sys.modules, "rich.live", None)
     assert type(view(True, clock)) is ProgressPrinter
     with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[progress\]"'):

@@ -7,9 +7,9 @@ import pytest
 from test_pdlp import check, complete, join, matrices, optimum, path, planar, star
 
 from bdcc_jax import PDLPOptions
-from bdcc_jax.subproblems.flow_problems import magnanti_wong, magnanti_wong_by_price
-from bdcc_jax.subproblems.flows import Solution, expand, solve_reduced
-from bdcc_jax.subproblems.reduction import reduce_flows
+from bdcc_jax.separation.device.flow_problems import magnanti_wong, magnanti_wong_by_price
+from bdcc_jax.separation.device.flows import Solution, expand, solve_reduced
+from bdcc_jax.separation.device.reduction import reduce_flows
 
 KINDS = (planar, complete, star, path)
 

@@ -12,8 +12,8 @@ from oracles import random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph, Options, Status, cli
-from bdcc_jax.plots import LOWER_COLOUR, UPPER_COLOUR
 from bdcc_jax.report import MOST_ROUNDS, html_report
+from bdcc_jax.show.plots import LOWER_COLOUR, UPPER_COLOUR
 
 SCRIPT = "<script>document.title='?'</script>"
 PICTURE = '"><img src=x onerror="document.title=\'attacked\'">&amp;'

@@ -7,7 +7,7 @@ import pytest
 from test_pdlp import optimum
 from test_reduction import batch, exact
 
-from bdcc_jax.subproblems.restriction import restrict
+from bdcc_jax.separation.device.restriction import restrict
 
 
 def priced(seed):

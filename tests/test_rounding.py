@@ -3,9 +3,9 @@ import pytest
 from oracles import partitions, random_graph
 
 from bdcc_jax import Graph
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.rounding import METHODS, _RootCuts, threshold
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.primal.rounding import METHODS, _RootCuts, threshold
 
 
 def test_threshold_cuts_above_one_half_and_closes():

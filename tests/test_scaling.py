@@ -10,8 +10,8 @@ from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.cli.info import describe
-from bdcc_jax.master import Master, power_of_two
-from bdcc_jax.scaling import Units
+from bdcc_jax.lp.master import Master, power_of_two
+from bdcc_jax.search.scaling import Units
 
 TINY = 5e-324
 RAW = random_graph(np.random.default_rng(5), 9, 1.0)

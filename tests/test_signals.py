@@ -20,7 +20,8 @@ import pytest
 from oracles import random_graph
 
 import bdcc_jax
-from bdcc_jax import Graph, Options, interrupts, write
+from bdcc_jax import Graph, Options, write
+from bdcc_jax.base import interrupts
 from bdcc_jax.cli import main
 from bdcc_jax.cli.signals import Signals
 from bdcc_jax.solve import check_arguments
@@ -287,12 +288,12 @@ def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
         "bdcc_jax.solve.Clock",
         "bdcc_jax.solve.view",
         "bdcc_jax.solve.Solver",
-        "bdcc_jax.progress.ProgressPrinter.start",
-        "bdcc_jax.progress.ProgressPrinter.close",
-        "bdcc_jax.delegation.Bounds",
-        "bdcc_jax.solver.presolve",
-        "bdcc_jax.solver.local_search",
-        "bdcc_jax.solver.Benders",
+        "bdcc_jax.show.progress.ProgressPrinter.start",
+        "bdcc_jax.show.progress.ProgressPrinter.close",
+        "bdcc_jax.search.delegation.Bounds",
+        "bdcc_jax.search.solver.presolve",
+        "bdcc_jax.search.solver.local_search",
+        "bdcc_jax.search.solver.Benders",
         "bdcc_jax.solve.release_scheduler",
         "bdcc_jax.solve.Result",
     ],

@@ -16,8 +16,9 @@ import pytest
 from oracles import brute_force, random_graph, triangle_milp
 
 import bdcc_jax
-from bdcc_jax import Graph, Options, PDLPOptions, Status, devices, solve, solve_batch
-from bdcc_jax.clock import Clock
+from bdcc_jax import Graph, Options, PDLPOptions, Status, solve, solve_batch
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.separation.device import devices
 
 HARD = random_graph(np.random.default_rng(0), 45, 1.0)
 

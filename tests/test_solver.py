@@ -18,12 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import all_cuts, partitions, random_graph
 
-from bdcc_jax import Graph, Options, fixing, solve
-from bdcc_jax import parts as parts_module
-from bdcc_jax import solver as solver_module
-from bdcc_jax.benders import Benders
-from bdcc_jax.bounds import Bounds, allowed_excess
-from bdcc_jax.solver import Solver
+from bdcc_jax import Graph, Options, solve
+from bdcc_jax.lp import fixing
+from bdcc_jax.proofs import parts as parts_module
+from bdcc_jax.search import solver as solver_module
+from bdcc_jax.search.benders import Benders
+from bdcc_jax.search.bounds import Bounds, allowed_excess
+from bdcc_jax.search.solver import Solver
 
 COMBINATIONS = [
     {"presolve": a, "heuristics": b, "integer": c, "odd_wheels": d, "engine": e}

@@ -9,20 +9,20 @@ from scipy.optimize import linprog
 from scipy.sparse.csgraph import dijkstra
 
 from bdcc_jax import Graph, Options
-from bdcc_jax.clock import Clock
-from bdcc_jax.cover import vertex_cover
-from bdcc_jax.subproblems.ball import VIOLATION
-from bdcc_jax.subproblems.dijkstra import DijkstraFinder
-from bdcc_jax.subproblems.engine import make_engine
-from bdcc_jax.subproblems.magnanti_wong import MagnantiWong
-from bdcc_jax.subproblems.paths import (
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.instance.cover import vertex_cover
+from bdcc_jax.separation.engine import make_engine
+from bdcc_jax.separation.paper.ball import VIOLATION
+from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
+from bdcc_jax.separation.paper.magnanti_wong import MagnantiWong
+from bdcc_jax.separation.paper.paths import (
     Flow,
     aggregated_row,
     cycle_rows,
     decompose,
     shortest_cycles,
 )
-from bdcc_jax.subproblems.reference import ReferenceSolver
+from bdcc_jax.separation.paper.reference import ReferenceSolver
 
 CPU = jax.devices("cpu")[0]
 

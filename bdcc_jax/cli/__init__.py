@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..environment import package_version
-from ..interrupts import is_interrupt
+from ..base.environment import package_version
+from ..base.interrupts import is_interrupt
 from . import batch, convert, demo, info, solve, verify, version
 from .common import INTERRUPTED, Parser, complain
 from .signals import SIGNALS

@@ -19,14 +19,14 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ..base.streams import show
 from ..batch import BatchProgress, solve_batch
-from ..batch_progress import BatchPrinter
 from ..io import FormatError, write_labels
 from ..io.files import write_bytes
 from ..options import Options
 from ..result import Failure, Result, Status
+from ..show.batch_progress import BatchPrinter
 from ..solve import check_arguments
-from ..streams import show
 from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, complain, finite, say
 from .options import add_options, read_device, read_options
 

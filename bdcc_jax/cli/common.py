@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..base.streams import show
 from ..result import Result, Status
-from ..streams import show
 
 if TYPE_CHECKING:
     Commands = argparse._SubParsersAction["Parser"]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from ..io import write
 from ..io.files import check_target
 from ..io.formats import format_of_name

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..base.streams import show
 from ..image import PICTURES, example_picture, png, segmentation_picture, superpixel_graph
 from ..io.files import check_target, write_bytes
 from ..solve import solve
-from ..streams import show
 from .common import bad_input, exit_code, say
 from .signals import SIGNALS
 

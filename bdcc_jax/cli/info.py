@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph import Graph
-from ..heuristics import greedy_additive
+from ..instance.graph import Graph
 from ..presolve import presolve
-from ..scaling import Units
+from ..primal import greedy_additive
+from ..search.scaling import Units
 from .common import bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from ..io import FORMATS, load
 from .common import complain
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from ..interrupts import come_again, none_lost
+from ..base.interrupts import come_again, none_lost
 
 Outcome = TypeVar("Outcome")
 

@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import devices
-from ..checkpoint import Checkpoint
 from ..io import write_labels
 from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
-from ..plots import require_matplotlib
 from ..report import html_report
 from ..result import Result, Status
+from ..search.checkpoint import Checkpoint
+from ..separation.device import devices
+from ..show.plots import require_matplotlib
 from ..solve import solve
 from .common import at_least_0, bad_input, exit_code, finite, say
 from .instance import add_format, add_instance, read_instance

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..io import FormatError
 from ..io.files import read_bytes
-from ..verify import Rejected, Verdict, verify
+from ..proofs.verify import Rejected, Verdict, verify
 from .common import bad_input, complain, say
 from .instance import add_format, add_instance, read_instance
 

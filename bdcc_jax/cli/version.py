@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..environment import versions
+from ..base.environment import versions
 from .common import say
 
 if TYPE_CHECKING:

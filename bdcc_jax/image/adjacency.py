@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, IntArray
+from ..base.arrays import FloatArray, IntArray
 
 Offset = tuple[int, ...]
 Window = tuple[slice, ...]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..weights import CLIP, weights_from_probabilities
 
 MAX_LOG_ODDS = float(np.log((1 - CLIP) / CLIP))

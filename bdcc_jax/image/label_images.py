@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, IntArray
-from ..graph import Graph
+from ..base.arrays import FloatArray, IntArray
+from ..instance.graph import Graph
 from .adjacency import Window, adjacency, renumbered, unit_offsets
 from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 
 PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket")
 """What :func:`example_picture` offers; all come inside scikit-image, without any download."""

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import FloatArray, IntArray
-from ..graph import Graph
+from ..base.arrays import FloatArray, IntArray
+from ..instance.graph import Graph
 from ..solve import solve
 from .adjacency import renumbered
 from .label_images import label_image, touching_graph

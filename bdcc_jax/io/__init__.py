@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from .errors import FormatError
 from .files import check_target, read_bytes, write_bytes
 from .formats import EXPECTED, FORMATS, check_format, format_of_name, recognise

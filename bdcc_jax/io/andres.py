@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import IntArray
-from ..graph import Graph
-from ..validation import MAX_NODES
+from ..base.arrays import IntArray
+from ..base.validation import MAX_NODES
+from ..instance.graph import Graph
 from . import hdf5
 from .errors import FormatError, refuse_names
 from .text import Opening

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..graph import Graph
+    from ..instance.graph import Graph
 
 
 class FormatError(ValueError):

@@ -6,7 +6,7 @@ import reprlib
 from pathlib import Path
 from typing import Protocol
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from . import andres, multicut, npz, opengm, pace, signed, triples
 from .errors import FormatError
 from .files import suffix_of

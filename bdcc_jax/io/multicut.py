@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import reprlib
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from . import triples
 from .errors import FormatError, refuse_names
 from .text import Opening, content, text_of

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from .errors import FormatError
 from .files import inflation_limit
 from .text import Opening

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from ..graph import Graph
+from ..base.arrays import FloatArray, IntArray
+from ..instance.graph import Graph
 from . import hdf5
 from .errors import FormatError, refuse_names
 from .text import Opening

@@ -18,8 +18,8 @@ import reprlib
 
 import numpy as np
 
-from ..graph import Graph
-from ..validation import MAX_NODES
+from ..base.validation import MAX_NODES
+from ..instance.graph import Graph
 from .errors import FormatError, refuse_names
 from .text import Opening, content, count, text_of
 

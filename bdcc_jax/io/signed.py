@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from .errors import FormatError
 from .text import Opening, is_integer, is_real, table, text_of, weight
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..validation import MAX_NODES
+from ..base.validation import MAX_NODES
 from .errors import FormatError
 
 _NOT_BLANK = re.compile(rb"[^\s][^\r\n]*")

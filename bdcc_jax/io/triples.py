@@ -19,9 +19,9 @@ import reprlib
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from ..graph import Graph
-from ..validation import MAX_NODES
+from ..base.arrays import FloatArray, IntArray
+from ..base.validation import MAX_NODES
+from ..instance.graph import Graph
 from .errors import FormatError, refuse_names
 from .text import Opening, content, is_integer, node_id, table, text_of, weight
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import lsmr
 
-from ..arrays import FloatArray
-from ..rows import Rows
+from ..base.arrays import FloatArray
+from ..lp.rows import Rows
 
 PRECISION = 1e-10
 """Of the solver, relative: enough to tell which inequalities are tight."""

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import IntArray
-from ..graph import Graph
-from ..validation import node_count, node_ids
+from ..base.arrays import IntArray
+from ..base.validation import node_count, node_ids
+from ..instance.graph import Graph
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 from ..batch import solve_batch
-from ..graph import Graph
+from ..instance.graph import Graph
 from ..result import Failure, Status
 from .edges import Edges
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from .edges import Edges
 from .exact import optimal_cuts
 from .host import on_host

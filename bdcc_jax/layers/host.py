@@ -12,7 +12,7 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from ..arrays import FloatArray
+from ..base.arrays import FloatArray
 
 
 def on_host(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:

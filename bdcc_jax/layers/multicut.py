@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from numpy.typing import ArrayLike
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from .edges import Edges
 from .host import on_host
 from .relaxation import LayerOptions, Relaxation

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from numpy.typing import ArrayLike
 
-from ..graph import Graph
+from ..instance.graph import Graph
 from ..options import as_amount, as_count
 from .edges import Edges
 from .exact import optimal_cuts

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray
-from ..clock import Clock
-from ..cover import vertex_cover
-from ..graph import Graph
+from ..base.arrays import FloatArray
+from ..base.clock import Clock
+from ..instance.cover import vertex_cover
+from ..instance.graph import Graph
+from ..lp.rows import Rows
 from ..options import as_amount
-from ..rows import Rows
-from ..subproblems.ball import VIOLATION
-from ..subproblems.packing import PackingEngine
+from ..separation.packing import PackingEngine
+from ..separation.paper.ball import VIOLATION
 from .cone_program import TIGHT, ConeProgram
 from .edges import Edges
 

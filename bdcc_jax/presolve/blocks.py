@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import BoolArray, IntArray
-from ..compiled import compiled
+from ..base.arrays import BoolArray, IntArray
+from ..base.compiled import compiled
 
 
 @compiled

@@ -40,9 +40,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import BoolArray, FloatArray
-from ..compiled import compiled
-from ..sums import add
+from ..base.arrays import BoolArray, FloatArray
+from ..base.compiled import compiled
+from ..base.sums import add
 from .multigraph import NONE, Log, Multigraph, drop, join, push, record, rounded_down, tidy
 from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, find
 

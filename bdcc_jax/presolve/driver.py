@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import BoolArray, FloatArray, IntArray
-from ..clock import Clock
-from ..components import connected_components
-from ..graph import Graph, canonical_labels
-from ..sums import sum_parallel_pairs
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.clock import Clock
+from ..base.components import connected_components
+from ..base.sums import sum_parallel_pairs
+from ..instance.graph import Graph, canonical_labels
 from .blocks import blocks, split_cut_vertices
 from .dominance import dominate
 from .multigraph import RESIDUE, multigraph, rest

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import BoolArray, FloatArray, IntArray
-from ..compiled import compiled
-from ..sums import add, exact_unit
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.compiled import compiled
+from ..base.sums import add, exact_unit
 from .steps import SEPARATED, find
 
 NONE = -1

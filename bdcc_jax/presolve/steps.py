@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from ..compiled import compiled
-from ..sums import sum_down
+from ..base.arrays import FloatArray, IntArray
+from ..base.compiled import compiled
+from ..base.sums import sum_down
 
 DOMINANT = 0
 """a was contracted into b, along an edge that outweighs the rest of an end."""

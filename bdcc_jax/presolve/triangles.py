@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import BoolArray, FloatArray, IntArray
-from ..compiled import compiled
-from ..subproblems.path_search import Network, network
-from ..sums import exact_unit
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.compiled import compiled
+from ..base.path_search import Network, network
+from ..base.sums import exact_unit
 from .multigraph import ROUNDING, UNROUNDED
 
 
@@ -48,11 +48,11 @@ def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray, stop: Bool
     positive = np.bincount(ends, np.tile(attraction, 2), n).astype(np.float64)
     rounding = 0.0 if exact_unit(w, UNROUNDED) else ROUNDING
     off = rounding * (np.bincount(ends, minlength=n) + 8) * total
-    return _find(network(n, u, v, np.arange(len(w))), w, total, positive, off, stop)
+    return _disjoint(network(n, u, v, np.arange(len(w))), w, total, positive, off, stop)
 
 
 @compiled
-def _find(
+def _disjoint(
     edges: Network,
     w: FloatArray,
     total: FloatArray,

@@ -16,9 +16,9 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import dijkstra
 
 from bdcc_jax import Graph
-from bdcc_jax.arrays import BoolArray, FloatArray, IntArray
-from bdcc_jax.clock import Clock, TimeLimitReached
-from bdcc_jax.rows import Rows
+from bdcc_jax.base.arrays import BoolArray, FloatArray, IntArray
+from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.lp.rows import Rows
 
 VIOLATION = 1e-6
 """Smaller violations are within HiGHS' tolerances."""

@@ -1,0 +1,1 @@
+"""What everything else stands on: arrays, compiled loops, exact sums, clocks, HiGHS."""

@@ -1,0 +1,127 @@
+"""Dijkstra's algorithm on E+ from one root to many targets, bounded in what it settles."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import BoolArray, FloatArray, IntArray
+from .compiled import compiled
+from .heap import drop_top, push
+
+
+class Network(NamedTuple):
+    """Edges by node, both directions of each: arc k of node u is in ``starts[u] : starts[u + 1]``.
+
+    Arc k leads to ``heads[k]`` along the edge ``edge_ids[k]``.
+    """
+
+    starts: IntArray
+    heads: NDArray[np.int32]
+    edge_ids: NDArray[np.int32]
+
+
+def network(n: int, u: IntArray, v: IntArray, edge_ids: IntArray) -> Network:
+    """The edges between u and v as a network of n nodes."""
+    tails = np.concatenate([u, v])
+    order = np.argsort(tails, kind="stable")
+    starts = np.searchsorted(tails[order], np.arange(n + 1))
+    heads = np.concatenate([v, u])[order].astype(np.int32)
+    return Network(starts, heads, np.concatenate([edge_ids, edge_ids])[order].astype(np.int32))
+
+
+class Tree(NamedTuple):
+    """What a search leaves behind, and what it works with.
+
+    ``distance`` is infinite where it has not been. Where it has, ``parent`` and ``edge`` lead back
+    to the root, ``depth`` edges away; ``seen`` lists these nodes. ``wanted`` are the targets, to be
+    set before a search and unset after it.
+    """
+
+    distance: FloatArray
+    parent: NDArray[np.int32]
+    edge: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    seen: NDArray[np.int32]
+    wanted: BoolArray
+    keys: FloatArray
+    nodes: NDArray[np.int32]
+
+
+@compiled
+def new_tree(network: Network) -> Tree:
+    """A tree for any number of searches, one after another."""
+    n, arcs = len(network.starts) - 1, len(network.heads)
+    return Tree(
+        np.full(n, np.inf),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.empty(n, np.int32),
+        np.zeros(n, np.bool_),
+        np.empty(arcs + 1),
+        np.empty(arcs + 1, np.int32),
+    )
+
+
+@compiled
+def clear(tree: Tree, touched: int) -> None:
+    """Forget a search that has touched so many nodes."""
+    for i in range(touched):
+        tree.distance[tree.seen[i]] = np.inf
+
+
+@compiled
+def search(
+    root: int,
+    network: Network,
+    tree: Tree,
+    length: FloatArray,
+    width: FloatArray,
+    narrow: float,
+    per_edge: float,
+    reach: float,
+    missing: int,
+    most: int,
+    hops: int,
+) -> int:
+    """Settle nodes nearest first until all ``missing`` wanted ones are, or ``most`` nodes.
+
+    An edge counts ``length + per_edge``, so that of equally short paths the one with the fewest
+    edges wins; edges not wider than ``narrow`` and nodes not nearer than ``reach`` are left out,
+    and so is what a node reached by ``hops`` edges leads to. Returns how many nodes it touched.
+    """
+    distance, keys, nodes = tree.distance, tree.keys, tree.nodes
+    distance[root], tree.depth[root] = 0.0, 0
+    tree.seen[0] = root
+    touched, settled, size = 1, 0, 1
+    keys[0], nodes[0] = 0.0, root
+    while size > 0:
+        d, u = keys[0], nodes[0]
+        drop_top(keys, nodes, size)
+        size -= 1
+        if d > distance[u]:
+            continue
+        if tree.wanted[u]:
+            missing -= 1
+            if missing == 0:
+                break
+        settled += 1
+        if settled > most:
+            break
+        if tree.depth[u] == hops:
+            continue
+        for k in range(network.starts[u], network.starts[u + 1]):
+            e, v = network.edge_ids[k], network.heads[k]
+            there = d + length[e] + per_edge
+            if width[e] > narrow and there < reach and there < distance[v]:
+                if distance[v] == np.inf:
+                    tree.seen[touched] = v
+                    touched += 1
+                distance[v], tree.depth[v] = there, tree.depth[u] + 1
+                tree.parent[v], tree.edge[v] = u, e
+                push(keys, nodes, size, there, v)
+                size += 1
+    return touched

@@ -1,0 +1,1 @@
+"""The instance, and what becomes of it when nodes are joined."""

@@ -1,0 +1,344 @@
+"""The instance: an immutable graph with signed edge weights, validated once at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.components import connected_components, first_appearance
+from ..base.sums import exact_sum, sum_down
+from ..base.validation import (
+    canonical_edges,
+    finite_weights,
+    node_count,
+    node_ids,
+    node_names,
+    plain_array,
+    sum_by_key,
+)
+
+if TYPE_CHECKING:  # optional at run time
+    import networkx as nx
+    import pandas as pd
+
+_TABLE = 2**22
+"""Labels below this are renumbered by a table, larger ones by sorting."""
+
+SYMMETRY_TOLERANCE = 1e-10
+"""Relative to the two entries: rounding noise of a computed matrix is no asymmetry."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Graph:
+    """A correlation clustering instance.
+
+    ``w > 0`` is attractive: cutting the edge costs ``w``. ``w < 0`` is repulsive: keeping its ends
+    together costs ``|w|``. Edges are stored once as ``u < v`` in lexicographic order. Parallel and
+    reversed edges are summed, edges whose weight is (or sums to) zero are dropped, self-loops are
+    dropped with a warning because no clustering can cut them, isolated nodes are kept.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes; ids are ``0 .. n - 1``.
+    edges : array_like, shape (m, 2)
+        Node ids.
+    weights : array_like, shape (m,)
+        Finite real weights.
+    names : sequence of hashable, optional
+        One name a node, if the nodes are called something else than their ids.
+
+    Examples
+    --------
+    >>> graph = Graph(3, [(0, 1), (2, 1), (0, 2)], [1.0, 2.0, -1.5])
+    >>> graph.m, graph.edges.tolist(), graph.weights.tolist()
+    (3, [[0, 1], [0, 2], [1, 2]], [1.0, -1.5, 2.0])
+    >>> graph.objective([0, 0, 0]), graph.disagreement([0, 0, 0])
+    (0.0, 1.5)
+    """
+
+    n: int
+    edges: IntArray
+    weights: FloatArray
+    names: tuple[Hashable, ...] | None
+
+    def __init__(
+        self,
+        n: int,
+        edges: ArrayLike,
+        weights: ArrayLike,
+        names: Sequence[Hashable] | None = None,
+    ) -> None:
+        pairs = plain_array(edges, "edges")
+        if pairs.size == 0:
+            pairs = np.empty((0, 2), dtype=np.int64)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise ValueError(f"edges must have shape (m, 2), not {pairs.shape}")
+        n = node_count(n)
+        u, v = node_ids(pairs[:, 0], "edges"), node_ids(pairs[:, 1], "edges")
+        w = finite_weights(weights, len(u))
+        if len(u) and (largest := int(max(u.max(), v.max()))) >= n:
+            raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
+        self._set(n, *canonical_edges(n, u, v, w), node_names(names, n))
+
+    def _set(
+        self, n: int, edges: IntArray, weights: FloatArray, names: tuple[Hashable, ...] | None
+    ) -> None:
+        edges.flags.writeable = weights.flags.writeable = False
+        for field, value in (("n", n), ("edges", edges), ("weights", weights), ("names", names)):
+            object.__setattr__(self, field, value)
+
+    @classmethod
+    def _trusted(cls, n: int, edges: IntArray, weights: FloatArray) -> Graph:
+        """Build without checks, from edges that are canonical already; takes the arrays over."""
+        graph = object.__new__(cls)
+        graph._set(n, edges, weights, None)
+        return graph
+
+    @classmethod
+    def from_edges(
+        cls,
+        u: ArrayLike,
+        v: ArrayLike,
+        w: ArrayLike,
+        n: int | None = None,
+    ) -> Graph:
+        """Build a graph from the two ends and the weight of every edge.
+
+        Parameters
+        ----------
+        u, v : array_like of int, shape (m,)
+            Node ids, 0-based; they need not be contiguous.
+        w : array_like of float, shape (m,)
+            Weights.
+        n : int, optional
+            Number of nodes; the largest id plus one if not given.
+
+        Examples
+        --------
+        >>> Graph.from_edges([0, 1, 1], [1, 2, 0], [1.0, -2.0, 0.5]).weights.tolist()
+        [1.5, -2.0]
+        """
+        u, v = node_ids(u, "u"), node_ids(v, "v")
+        if len(u) != len(v):
+            raise ValueError(f"u and v must have the same length, not {len(u)} and {len(v)}")
+        if n is None:
+            if len(u) == 0:
+                raise ValueError("the graph is empty: give at least one edge, or n")
+            n = int(max(u.max(), v.max())) + 1
+        return cls(n, np.column_stack([u, v]), w)
+
+    @classmethod
+    def from_networkx(cls, G: nx.Graph, weight: str = "weight") -> Graph:
+        """Build a graph from a networkx graph; both directions of a directed one are summed.
+
+        Parameters
+        ----------
+        G : networkx.Graph
+            Any of networkx's four graph classes.
+        weight : str
+            The edge attribute that holds the weight. Every edge must have it.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> G = nx.Graph()
+        >>> G.add_edge("a", "b", weight=2.0)
+        >>> Graph.from_networkx(G).names
+        ('a', 'b')
+        """
+        names = list(G.nodes)
+        index = {name: i for i, name in enumerate(names)}
+        rows = list(G.edges(data=weight, default=None))
+        for a, b, value in rows:
+            if value is None:
+                raise ValueError(f"edge ({a!r}, {b!r}) has no attribute {weight!r}")
+        pairs = [(index[a], index[b]) for a, b, _ in rows]
+        return cls(len(names), pairs, [value for *_, value in rows], _unless_range(names))
+
+    @classmethod
+    def from_scipy(cls, A: Any) -> Graph:
+        """Build a graph from a symmetric sparse matrix of signed weights.
+
+        Parameters
+        ----------
+        A : scipy sparse array or matrix, shape (n, n)
+            Stored entries are edges; the diagonal holds self-loops.
+
+        Examples
+        --------
+        >>> import scipy.sparse as sp
+        >>> Graph.from_scipy(sp.csr_array([[0, 1.0], [1.0, 0]])).m
+        1
+        """
+        if not sp.issparse(A):
+            A = plain_array(A, "the matrix")
+        if A.ndim != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(f"the matrix must be square, not of shape {A.shape}")
+        A = sp.coo_array(A)
+        n, w = A.shape[0], _finite_entries(A)
+        i, j = (ends.astype(np.int64) for ends in A.coords)
+        pairs, w = _mean_of_both(n, i, j, w)
+        return cls(n, pairs, w)
+
+    @classmethod
+    def from_dense(cls, W: ArrayLike) -> Graph:
+        """Build a graph from a symmetric dense matrix of signed weights; zero means no edge.
+
+        Parameters
+        ----------
+        W : array_like, shape (n, n)
+            The weights; the diagonal holds self-loops.
+
+        Examples
+        --------
+        >>> Graph.from_dense([[0, 1, -1], [1, 0, 0], [-1, 0, 0]]).edges.tolist()
+        [[0, 1], [0, 2]]
+        """
+        return cls.from_scipy(plain_array(W, "the matrix"))
+
+    @classmethod
+    def from_pandas(
+        cls,
+        df: pd.DataFrame,
+        source: str = "source",
+        target: str = "target",
+        weight: str = "weight",
+    ) -> Graph:
+        """Build a graph from a table with one edge a row; the two node columns hold names.
+
+        Parameters
+        ----------
+        df : pandas.DataFrame
+            The table.
+        source, target, weight : str
+            Its columns. Node names may be of any hashable kind; nodes are sorted by name.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> df = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "w": [1.0, -1.0]})
+        >>> Graph.from_pandas(df, "a", "b", "w").names
+        ('x', 'y', 'z')
+        """
+        import pandas as pd
+
+        for column in (source, target, weight):
+            if column not in df.columns:
+                raise ValueError(f"the table has no column {column!r}; it has {list(df.columns)}")
+        ends = pd.concat([df[source], df[target]], ignore_index=True)
+        if ends.isna().any():
+            row = int(np.flatnonzero(ends.isna())[0]) % len(df)
+            raise ValueError(f"row {row} of the table has no node name")
+        codes, names = pd.factorize(ends, sort=True)
+        pairs = codes.reshape(2, -1).T
+        return cls(len(names), pairs, df[weight].to_numpy(), _unless_range(names.tolist()))
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph(n={self.n}, m={self.m}, "
+            f"positive={int(self.positive.sum())}, negative={int(self.negative.sum())})"
+        )
+
+    @property
+    def m(self) -> int:
+        """Number of edges."""
+        return len(self.weights)
+
+    @cached_property
+    def positive(self) -> BoolArray:
+        """Which edges are in E+ (attractive)."""
+        return self.weights > 0
+
+    @cached_property
+    def negative(self) -> BoolArray:
+        """Which edges are in E- (repulsive)."""
+        return self.weights < 0
+
+    @cached_property
+    def negative_sum(self) -> float:
+        """Sum of the negative weights, rounded down: no clustering costs less."""
+        return sum_down(self.weights[self.negative])
+
+    def cut(self, labels: ArrayLike) -> BoolArray:
+        """Which edges (in the order of ``edges``) join two different clusters."""
+        labels = np.asarray(labels)
+        if labels.shape != (self.n,):
+            raise ValueError(f"labels must have shape ({self.n},), not {labels.shape}")
+        differ: BoolArray = labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
+        return differ
+
+    def objective(self, labels: ArrayLike) -> float:
+        """Sum of the weights of the cut edges: what a clustering costs."""
+        return exact_sum(self.weights[self.cut(labels)])[0]
+
+    def disagreement(self, labels: ArrayLike) -> float:
+        """The paper's CC_1 value: attractive weight cut plus repulsive weight kept."""
+        wrong = self.cut(labels) == self.positive
+        return exact_sum(np.abs(self.weights[wrong]))[0]
+
+    def components(self, kept: BoolArray) -> IntArray:
+        """Label the nodes by the components of the edges in ``kept``, by first appearance."""
+        return connected_components(self.n, self.edges[:, 0], self.edges[:, 1], kept)
+
+
+def canonical_labels(labels: ArrayLike) -> IntArray:
+    """Renumber labels 0, 1, ... in the order of their first appearance.
+
+    Examples
+    --------
+    >>> canonical_labels([7, 7, 2, 7, 5]).tolist()
+    [0, 0, 1, 0, 2]
+    """
+    labels = np.asarray(labels)
+    if labels.size and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < _TABLE:
+        return first_appearance(labels.astype(np.int64), int(labels.max()) + 1)
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def _unless_range(names: list[Hashable]) -> list[Hashable] | None:
+    return None if names == list(range(len(names))) else names
+
+
+def _finite_entries(A: sp.coo_array) -> FloatArray:
+    if A.dtype.kind not in "biuf":
+        raise ValueError(f"the matrix must hold real numbers, not {A.dtype}")
+    bad = ~np.isfinite(A.data)
+    if bad.any():
+        i, j = (int(ends[bad][0]) for ends in A.coords)
+        raise ValueError(f"weights must be finite: entry ({i}, {j}) is {A.data[bad][0]}")
+    entries: FloatArray = A.data.astype(np.float64)
+    return entries
+
+
+def _mean_of_both(n: int, i: IntArray, j: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The mean of entries (i, j) and (j, i), which must agree; and the diagonal as it is."""
+    above, below, loops = i < j, i > j, (i == j) & (w != 0)
+    upper, a = sum_by_key(i[above] * n + j[above], w[above])
+    lower, b = sum_by_key(j[below] * n + i[below], w[below])
+    keys = np.union1d(upper, lower)
+    first, second = np.zeros(len(keys)), np.zeros(len(keys))
+    first[np.searchsorted(keys, upper)] = a
+    second[np.searchsorted(keys, lower)] = b
+    with np.errstate(over="ignore"):
+        difference = np.abs(first - second)
+    bad = difference > SYMMETRY_TOLERANCE * np.maximum(np.abs(first), np.abs(second))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        row, column = divmod(int(keys[at]), n)
+        raise ValueError(
+            f"the matrix must be symmetric: entry ({row}, {column}) is {first[at]} "
+            f"but ({column}, {row}) is {second[at]}; pass (A + A.T) / 2 if the mean is meant"
+        )
+    pairs = np.column_stack([np.r_[keys // n, i[loops]], np.r_[keys % n, i[loops]]])
+    return pairs, np.r_[first + (second - first) / 2, w[loops]]

@@ -1,0 +1,124 @@
+"""Rows of the master: sparse inequalities ``sum_e omega_e x_e <= b``; b is 0 in Benders rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.arrays import BoolArray, FloatArray
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in compressed form: row i is ``values[k] * x[indices[k]]`` over its slice of k.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (rows + 1,)
+        Row i is the slice ``starts[i] : starts[i + 1]``.
+    indices : ndarray of int32
+        Edges.
+    values : ndarray of float64
+        The paper's omega: at most 0 on E+, at least 0 on E-.
+    upper : ndarray of float64, shape (rows,)
+        The right-hand sides b.
+    """
+
+    starts: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: FloatArray
+    upper: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @staticmethod
+    def empty() -> Rows:
+        """No rows at all."""
+        return Rows(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0), np.empty(0))
+
+    @staticmethod
+    def concatenate(parts: Iterable[Rows]) -> Rows:
+        """All rows of several sets, in order."""
+        parts = [Rows.empty(), *parts]
+        offsets = np.cumsum([0] + [part.starts[-1] for part in parts[:-1]])
+        starts = [part.starts[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
+        return Rows(
+            np.concatenate([np.zeros(1, np.int64), *starts]),
+            np.concatenate([part.indices for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.upper for part in parts]),
+        )
+
+    @staticmethod
+    def from_cycles(cycles: list[NDArray[np.int64]]) -> Rows:
+        """Cycle inequalities ``x_first <= sum of the others``; the first edge is the one in E-."""
+        lengths = np.array([len(cycle) for cycle in cycles], dtype=np.int64)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        edges = np.concatenate([np.empty(0, np.int64), *cycles]).astype(np.int32)
+        return Rows.of_cycles(starts, edges)
+
+    @staticmethod
+    def of_cycles(starts: NDArray[np.int64], edges: NDArray[np.int32]) -> Rows:
+        """The same from cycles one after another, the i-th of which begins at ``starts[i]``."""
+        values = np.full(len(edges), -1.0)
+        values[starts[:-1]] = 1.0
+        return Rows(starts, edges, values, np.zeros(len(starts) - 1))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """By the names of the attributes."""
+        return {name: getattr(self, name) for name in ("starts", "indices", "values", "upper")}
+
+    @staticmethod
+    def from_arrays(arrays: Mapping[str, Any]) -> Rows:
+        """The rows as they were written."""
+        return Rows(arrays["starts"], arrays["indices"], arrays["values"], arrays["upper"])
+
+    def take(self, chosen: BoolArray) -> Rows:
+        """Some of the rows."""
+        lengths = np.diff(self.starts)
+        entries = np.repeat(chosen, lengths)
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[chosen])])
+        return Rows(starts, self.indices[entries], self.values[entries], self.upper[chosen])
+
+    def keys(self) -> NDArray[np.uint64]:
+        """A number for every row: the same for the same row, in whatever order its entries come.
+
+        Examples
+        --------
+        >>> some = Rows.from_cycles([np.array([2, 0, 1]), np.array([2, 1, 0]), np.array([0, 2, 1])])
+        >>> (some.keys() == some.keys()[0]).tolist()
+        [True, True, False]
+        """
+        # Sums of 64 bits that wrap do not depend on the order; the steps are those of splitmix64.
+        code = self.indices.astype(np.uint64) * _GOLDEN + self.values.view(np.uint64)
+        code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        code ^= code >> np.uint64(31)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(code, dtype=np.uint64)])
+        keys: NDArray[np.uint64] = np.diff(sums[self.starts]) + self.upper.view(np.uint64) * _GOLDEN
+        return keys
+
+    def violation(self, x: FloatArray) -> FloatArray:
+        """By how much x violates each row."""
+        return self.activity(x) - self.upper
+
+    def activity(self, x: FloatArray) -> FloatArray:
+        """``sum_e omega_e x_e`` of every row."""
+        terms = self.values * x[self.indices]
+        return np.bincount(self.row_of_entry(), terms, len(self)).astype(np.float64)
+
+    def combine(self, multipliers: FloatArray, m: int) -> FloatArray:
+        """Sum of the rows, each times its multiplier, as a dense vector over the m edges."""
+        scaled = self.values * multipliers[self.row_of_entry()]
+        return np.bincount(self.indices, scaled, m).astype(np.float64)
+
+    def row_of_entry(self) -> NDArray[np.int64]:
+        """The row that each entry belongs to."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))

@@ -1,0 +1,1 @@
+"""Why a lower bound holds, and how a stranger checks that."""

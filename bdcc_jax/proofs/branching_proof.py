@@ -1,0 +1,128 @@
+"""Why the bound of branch and bound holds: a binary tree, with multipliers at its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..base.arrays import FloatArray, IntArray
+from ..instance.graph import Graph
+from ..lp.rows import Rows
+from .certificate import combination
+from .rows_in_nodes import in_nodes
+
+
+class Fork(NamedTuple):
+    """An edge, and the numbers of the nodes that keep it and that cut it."""
+
+    edge: int
+    kept: int
+    cut: int
+
+
+class Leaf(NamedTuple):
+    """Rows of the LP and their multipliers."""
+
+    rows: IntArray
+    multipliers: FloatArray
+
+    @staticmethod
+    def trivial() -> Leaf:
+        """No rows at all: what is negative is cut."""
+        return Leaf(np.empty(0, dtype=np.int64), np.empty(0))
+
+
+class Contradiction(NamedTuple):
+    """Edges that are kept connect the ends of one that is cut: no clustering does that.
+
+    The cycle inequality ``x_cut <= sum of x_kept`` makes the bound as large as its multiplier.
+    """
+
+    cycle: list[int]
+    multiplier: float
+
+
+Why = Leaf | Contradiction
+
+
+@dataclass(eq=False)
+class Branching:
+    """A tree that becomes better as it grows; node 0 is its root."""
+
+    graph: Graph
+    rows: Rows = field(default_factory=Rows.empty, repr=False)
+    nodes: list[Fork | Why] = field(default_factory=lambda: [Leaf.trivial()], repr=False)
+
+    @property
+    def proven(self) -> bool:
+        """By the Lagrangians of the leaves."""
+        return True
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything is known but what is negative."""
+        return len(self.rows) > 0
+
+    def leaves(self) -> list[tuple[int, dict[int, bool], Why]]:
+        """Number, decisions (whether an edge is cut) and reason of every leaf."""
+        found: list[tuple[int, dict[int, bool], Why]] = []
+        todo: list[tuple[int, dict[int, bool]]] = [(0, {})]
+        while todo:
+            number, cut = todo.pop()
+            node = self.nodes[number]
+            if isinstance(node, Fork):
+                todo.append((node.cut, {**cut, node.edge: True}))
+                todo.append((node.kept, {**cut, node.edge: False}))
+            else:
+                found.append((number, cut, node))
+        return found
+
+    def divide(self, number: int, edge: int, kept: Why, cut: Why) -> None:
+        """Make a leaf a fork; in this order, so that an interrupt leaves a tree."""
+        first = len(self.nodes)
+        self.nodes += [kept, cut]
+        self.nodes[number] = Fork(edge, first, first + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
+        rows = in_nodes(self.graph, self.rows)
+        written: list[Any] = []
+        todo = [0]
+        while todo:
+            node = self.nodes[todo.pop()]
+            if isinstance(node, Fork):
+                written.append(self.graph.edges[node.edge].tolist())
+                todo += [node.cut, node.kept]
+            elif isinstance(node, Leaf):
+                written.append(combination([rows[i] for i in node.rows], node.multipliers))
+            else:
+                cycle = ["cycle", node.multiplier, *node.cycle]
+                written.append({"rule": "lp", "rows": [cycle]})
+        return {"rule": "branching", "nodes": written}
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Everything but contradictions, which are soon found again."""
+        forks = [node if isinstance(node, Fork) else (-1, -1, -1) for node in self.nodes]
+        leaves = [node if isinstance(node, Leaf) else Leaf.trivial() for node in self.nodes]
+        return {
+            "forks": np.array(forks, dtype=np.int64),
+            "leaf_starts": np.cumsum([0, *(len(leaf.rows) for leaf in leaves)]),
+            "leaf_rows": np.concatenate([leaf.rows for leaf in leaves]),
+            "leaf_multipliers": np.concatenate([leaf.multipliers for leaf in leaves]),
+            **self.rows.to_arrays(),
+        }
+
+    @staticmethod
+    def from_arrays(graph: Graph, arrays: Mapping[str, Any]) -> Branching:
+        """The tree of an instance as it was written."""
+        ends = arrays["leaf_starts"][1:-1]
+        rows = np.split(arrays["leaf_rows"], ends)
+        multipliers = np.split(arrays["leaf_multipliers"], ends)
+        nodes: list[Fork | Why] = [
+            Leaf(*leaf) if fork[0] < 0 else Fork(*fork)
+            for *leaf, fork in zip(rows, multipliers, arrays["forks"].tolist(), strict=True)
+        ]
+        return Branching(graph, Rows.from_arrays(arrays), nodes)

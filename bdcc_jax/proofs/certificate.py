@@ -1,0 +1,162 @@
+"""Why a lower bound holds: proofs that a solve leaves behind, and their form in a certificate.
+
+A solve keeps the proof of its best bound as it goes. A proof only refers to what was computed
+anyway; it is written out when somebody asks for it. ``verify.py`` checks what is written here, and
+``docs/certificates.md`` says what it means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..base.arrays import FloatArray, IntArray
+from ..instance.graph import Graph
+from ..lp.rows import Rows
+from ..presolve import Presolved
+from .rows_in_nodes import InNodes, in_nodes
+
+FORMAT, VERSION = "bdcc-jax certificate", 1
+
+
+class Proof(Protocol):
+    """Why no clustering of an instance costs less than some bound."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether nothing is left to believe."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write it out, ready for JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The rows of an LP and multipliers: the Lagrangian is a bound. Without rows it is trivial."""
+
+    graph: Graph
+    rows: Rows
+    multipliers: FloatArray
+
+    @classmethod
+    def trivial(cls, graph: Graph) -> Relaxation:
+        """No clustering costs less than the sum of the negative weights."""
+        return cls(graph, Rows.empty(), np.empty(0))
+
+    @property
+    def proven(self) -> bool:
+        """By the Lagrangian."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the rows that are used as what they say of nodes, which is valid by its form."""
+        used = self.multipliers > 0
+        return combination(in_nodes(self.graph, self.rows.take(used)), self.multipliers[used])
+
+
+@dataclass(frozen=True, eq=False)
+class Enumeration:
+    """The instance is so small that whoever checks can look at all clusterings."""
+
+    @property
+    def proven(self) -> bool:
+        """By looking at all of them."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Nothing needs to be said."""
+        return {"rule": "enumeration"}
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Steps of presolve, and a proof for what they leave."""
+
+    presolved: Presolved
+    rest: Proof
+
+    @property
+    def proven(self) -> bool:
+        """If what is left is."""
+        return self.rest.proven
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the steps in order; nodes are slots, see ``presolve/steps.py``."""
+        steps, slots = self.presolved.log()
+        return {
+            "rule": "presolve",
+            "steps": steps,
+            "nodes": slots,
+            "proof": self.rest.to_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A bound without a proof: of HiGHS' branch and bound, or of a run before this one.
+
+    No result is optimal by it; ``weaker`` is why less than that holds.
+    """
+
+    lower_bound: float
+    weaker: Proof
+
+    @property
+    def proven(self) -> bool:
+        """It is believed."""
+        return False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write what is claimed, and the proof of less."""
+        return {"rule": "highs", "lower_bound": self.lower_bound, "proof": self.weaker.to_dict()}
+
+
+def certificate(
+    graph: Graph,
+    labels: IntArray,
+    proof: Proof,
+    *,
+    status: str,
+    objective: float,
+    lower_bound: float,
+    tolerance: float,
+    exponent: int = 0,
+) -> dict[str, Any]:
+    """All that is needed to check a result, ready for JSON.
+
+    Numbers in the proof are in units of 2 to the power of ``-exponent``.
+    """
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "instance": {"n": graph.n, "m": graph.m, "sha256": _fingerprint(graph)},
+        "status": status,
+        "objective": objective,
+        "lower_bound": lower_bound,
+        "tolerance": tolerance,
+        "labels": labels.tolist(),
+        "proof": proof.to_dict(),
+    }
+    if exponent:
+        content["exponent"] = exponent
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return {**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
+
+
+def _fingerprint(graph: Graph) -> str:
+    edges, weights = graph.edges.astype("<i8"), graph.weights.astype("<f8")
+    return hashlib.sha256(edges.tobytes() + weights.tobytes()).hexdigest()
+
+
+def combination(rows: list[list[InNodes]], multipliers: FloatArray) -> dict[str, Any]:
+    """Rows and their multipliers, as the rule that relaxes them."""
+    written = [
+        [kind, y * amount, *nodes]
+        for parts, y in zip(rows, multipliers.tolist(), strict=True)
+        for kind, amount, nodes in parts
+    ]
+    return {"rule": "lp", "rows": written}

@@ -1,0 +1,276 @@
+"""Node-disjoint parts of an instance, each of which raises the lower bound by itself.
+
+The LP has relaxed the rows ``omega_i x <= b_i`` with multipliers y. Take those rows back that lie
+inside a part, and relax only the others. The Lagrangian then falls apart::
+
+    w x  >=  -b y  +  sum over edges e outside of all parts  min(0, r_e)
+                   +  sum over parts                         r x on the part,     r = w + omega^T y,
+
+where the sums of y go over the relaxed rows only. A part is a small instance with the weights r,
+and its optimum can be found exactly: what the LP misses there is added to the bound. Parts that no
+row and no edge leaves are independent pieces of the instance itself, with r = w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.sums import sum_down, sum_up
+from ..instance.graph import Graph
+from ..lp.fixing import Fixing, by_reduced_cost
+from ..lp.lagrangian import Lagrangian, constant, row_waste
+from ..lp.rows import Rows
+from .certificate import Proof, Relaxation
+
+RELATIVE_ERROR = 2.0**-40
+"""More than the products that are summed up may be off, none of which is negative."""
+
+
+class Parts:
+    """What is known about each part.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    rows, multipliers : Rows, ndarray
+        The rows of the LP and their y.
+    part : ndarray of int, shape (n,)
+        The part of every node, 0, 1, ...; -1 for nodes in none.
+    """
+
+    def __init__(self, graph: Graph, rows: Rows, multipliers: FloatArray, part: IntArray) -> None:
+        self.graph, self.all_rows, self.multipliers, self.part = graph, rows, multipliers, part
+        self.proofs: dict[int, Proof] = {}
+        """Of better bounds on some parts than the LP's; they become better as the solve goes on."""
+        u, v = part[graph.edges].T
+        edge_part = np.where(u == v, u, -1)
+        row_part = _common(edge_part[rows.indices], rows.starts)
+        self._row_part = np.where(multipliers > 0, row_part, -1)
+        relaxed = row_part < 0
+        left = Lagrangian.of(graph.weights, rows.take(relaxed), multipliers[relaxed])
+        everything = Lagrangian.of(graph.weights, rows, multipliers)
+        outside = edge_part < 0
+        self.reduced: FloatArray = left.reduced
+        self._left, self._relaxed = left, relaxed
+        self._outside = _restricted(left, outside, left.constant).bound
+        count = int(part.max(initial=-1)) + 1
+        self._nodes, self._edges = _groups(part, count), _groups(edge_part, count)
+        self._bounds = [
+            _restricted(everything, edges, constant(rows.upper[own], multipliers[own])).bound
+            for edges, own in zip(self._edges, _groups(row_part, count), strict=True)
+        ]
+        self.outside: BoolArray = outside
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    @property
+    def bound(self) -> float:
+        """What every clustering costs at least."""
+        return sum_down([self._outside, *self._bounds])
+
+    def decided(self, cutoff: float) -> Fixing:
+        """What is certain outside of the parts in every clustering that costs less than this."""
+        lowest = np.where(self.outside, self.reduced, 0.0)
+        highest = np.where(self.outside, self.reduced + self._left.error, 0.0)
+        return by_reduced_cost(lowest, highest, sum_up([cutoff, -self.bound]))
+
+    @property
+    def largest(self) -> int:
+        """Number of edges of the largest part."""
+        return max((len(edges) for edges in self._edges), default=0)
+
+    def smallest_first(self) -> Iterator[int]:
+        """The parts by their number of edges."""
+        return iter(sorted(range(len(self)), key=lambda i: len(self._edges[i])))
+
+    def edges(self, i: int) -> IntArray:
+        """The edges of part i, in the order of its instance."""
+        return self._edges[i]
+
+    def rows(self, i: int) -> Rows:
+        """The rows inside part i that the LP needs, in the edges of its instance."""
+        rows = self.all_rows.take(self._row_part == i)
+        local = np.searchsorted(self._edges[i], rows.indices).astype(np.int32)
+        return Rows(rows.starts, local, rows.values, rows.upper)
+
+    def instance(self, i: int) -> Graph:
+        """Part i, with the weights r."""
+        local = np.searchsorted(self._nodes[i], self.graph.edges[self._edges[i]])
+        return Graph(len(self._nodes[i]), local, self.reduced[self._edges[i]])
+
+    def _gap(self, i: int, cut: BoolArray) -> float:
+        edges = self._edges[i]
+        of_cut = edges[cut[edges]]
+        highest = self.reduced[of_cut] + self._left.error[of_cut]
+        return max(0.0, sum_up(np.append(highest, -self._bounds[i])))
+
+    def excess(self, labels: IntArray) -> float:
+        """What a clustering costs more than the optimum, at most: summed up where it arises.
+
+        The difference between its cost and ``bound`` says the same, but its rounding error is that
+        of two large numbers.
+        """
+        cut = self.graph.cut(labels)
+        outside = self._left.waste(cut)[self.outside]
+        relaxed = row_waste(self.all_rows.take(self._relaxed), self.multipliers[self._relaxed], cut)
+        terms = np.concatenate([outside, relaxed, self.gaps(labels)])
+        return (1.0 + RELATIVE_ERROR) * sum_up(terms)
+
+    def nodes_with_gap(self, labels: IntArray, least: float) -> BoolArray:
+        """The nodes of all parts whose gap exceeds ``least``."""
+        nodes = np.zeros(self.graph.n, dtype=bool)
+        cut = self.graph.cut(labels)
+        for i in range(len(self)):
+            if self._gap(i, cut) > least:
+                nodes[self._nodes[i]] = True
+        return nodes
+
+    def restrict(self, i: int, labels: IntArray) -> IntArray:
+        """A clustering of all as one of part i."""
+        return labels[self._nodes[i]]
+
+    def lift(self, i: int, labels: IntArray) -> Callable[[IntArray], IntArray]:
+        """How a clustering of part i becomes one of all, the rest being as in ``labels``."""
+
+        def lifted(of_part: IntArray) -> IntArray:
+            together = labels.copy()
+            together[self._nodes[i]] = of_part + self.graph.n
+            return together
+
+        return lifted
+
+    def rest_of_bound(self, i: int) -> float:
+        """The bound without the share of part i."""
+        others = (bound for j, bound in enumerate(self._bounds) if j != i)
+        return sum_down([self._outside, *others])
+
+    def gaps(self, labels: IntArray) -> list[float]:
+        """How much cheaper each part could be than in a clustering."""
+        cut = self.graph.cut(labels)
+        return [self._gap(i, cut) for i in range(len(self))]
+
+    def proven_by(self, i: int, proof: Proof) -> Division:
+        """Note why a bound on part i holds; returns why the bound on all of them does."""
+        self.proofs[i] = proof
+        return Division(self)
+
+    def raise_bound(self, i: int, bound: float, proof: Proof | None = None) -> None:
+        """Take a better lower bound on part i, and why it holds."""
+        if bound > self._bounds[i]:
+            self._bounds[i] = bound
+            if proof is not None:
+                self.proofs[i] = proof
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """An LP, some of whose rows are taken back to raise the bound part by part."""
+
+    parts: Parts
+
+    @property
+    def proven(self) -> bool:
+        """If all parts are."""
+        return all(proof.proven for proof in self.parts.proofs.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the LP, the part of every node, and the proofs of the parts that have one."""
+        parts = self.parts
+        proofs = {str(i): [proof.to_dict()] for i, proof in sorted(parts.proofs.items())}
+        lp = Relaxation(parts.graph, parts.all_rows, parts.multipliers).to_dict()
+        return {**lp, "part": parts.part.tolist(), "proofs": proofs}
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What is certain in every better clustering, and a proof for what that leaves."""
+
+    graph: Graph
+    parts: Parts
+    fixing: Fixing
+    rest: Proof | None
+
+    @property
+    def proven(self) -> bool:
+        """If the decisions are, and what they leave."""
+        return Division(self.parts).proven and (self.rest is None or self.rest.proven)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the decided edges that are used: those joined, and those that are dropped."""
+        fixing, edges = self.fixing, self.graph.edges
+        # Without a rest the decisions contradict each other: any of the cut edges may tell.
+        cut = fixing.cut if self.rest is None else fixing.cut & self.graph.positive
+        if self.rest is not None and not (fixing.kept | cut).any():
+            return self.rest.to_dict()
+        return {
+            "rule": "fixing",
+            "lp": Division(self.parts).to_dict(),
+            "kept": edges[fixing.kept].tolist(),
+            "cut": edges[cut].tolist(),
+            "proof": None if self.rest is None else self.rest.to_dict(),
+        }
+
+
+def pieces(graph: Graph, rows: Rows, multipliers: FloatArray) -> Parts:
+    """The connected components: independent, and nothing is outside of them."""
+    return Parts(graph, rows, multipliers, graph.components(np.ones(graph.m, dtype=bool)))
+
+
+def spots(graph: Graph, rows: Rows, multipliers: FloatArray, region: BoolArray) -> Parts:
+    """The connected parts of a region, a set of nodes."""
+    u, v = graph.edges.T
+    component = graph.components(region[u] & region[v])
+    part = np.full(graph.n, -1)
+    part[region] = np.unique(component[region], return_inverse=True)[1]
+    return Parts(graph, rows, multipliers, part)
+
+
+def open_region(
+    graph: Graph, rows: Rows, multipliers: FloatArray, labels: IntArray, least: float
+) -> BoolArray:
+    """The nodes where the gap between a clustering x and the bound of the LP arises.
+
+    The gap is the sum of ``r_e x_e - min(0, r_e)`` over the edges and of ``y_i (b_i - omega_i x)``
+    over the rows, none of them negative; the region is made of those that exceed ``least``.
+    """
+    x = graph.cut(labels).astype(np.float64)
+    reduced = Lagrangian.of(graph.weights, rows, multipliers).reduced
+    open_edges = reduced * x - np.minimum(0.0, reduced) > least
+    open_rows = -multipliers * rows.violation(x) > least
+    open_edges[rows.indices[open_rows[rows.row_of_entry()]]] = True
+    return ends(graph, open_edges)
+
+
+def ends(graph: Graph, edges: BoolArray) -> BoolArray:
+    """The nodes of some edges."""
+    nodes = np.zeros(graph.n, dtype=bool)
+    nodes[graph.edges[edges].ravel()] = True
+    return nodes
+
+
+def _restricted(lagrangian: Lagrangian, edges: BoolArray | IntArray, constant: float) -> Lagrangian:
+    return Lagrangian(lagrangian.reduced[edges], constant, lagrangian.error[edges])
+
+
+def _common(values: IntArray, starts: IntArray) -> IntArray:
+    """The value that all entries of a row have; -1 if they differ."""
+    if len(starts) == 1:
+        return np.empty(0, dtype=np.int64)
+    low, high = np.minimum.reduceat(values, starts[:-1]), np.maximum.reduceat(values, starts[:-1])
+    common: IntArray = np.where(low == high, low, -1)
+    return common
+
+
+def _groups(labels: IntArray, count: int) -> list[IntArray]:
+    """The positions of the labels 0, 1, ..., each in ascending order."""
+    order = np.argsort(labels, kind="stable")
+    ends = np.searchsorted(labels[order], np.arange(count + 1))
+    return [order[a:b] for a, b in pairwise(ends)]

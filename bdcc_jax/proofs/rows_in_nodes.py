@@ -1,0 +1,107 @@
+"""What the rows of the LP say of nodes: cycles and odd wheels, which are valid by their form."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import maximum_flow
+
+from ..instance.graph import Graph
+from ..lp.rows import Rows
+
+InNodes = tuple[str, float, list[int]]
+"""A cycle or a wheel, and how often it is in a row."""
+
+
+def in_nodes(graph: Graph, rows: Rows) -> list[list[InNodes]]:
+    """The cycles and wheels that each row is the sum of."""
+    u, v = (ends.tolist() for ends in graph.edges.T)
+    indices, values = rows.indices.tolist(), rows.values.tolist()
+    said: list[list[InNodes]] = []
+    for (start, end), b in zip(pairwise(rows.starts.tolist()), rows.upper.tolist(), strict=True):
+        ends = [(u[e], v[e]) for e in indices[start:end]]
+        row = values[start:end]
+        plus = [pair for pair, value in zip(ends, row, strict=True) if value > 0]
+        if b > 0:
+            minus = [pair for pair, value in zip(ends, row, strict=True) if value < 0]
+            said.append([("wheel", 1.0, _wheel(plus, minus))])
+        elif len(plus) == 1 and set(row) <= {1.0, -1.0}:
+            said.append([("cycle", 1.0, a_path(ends[1:], *ends[0]))])
+        else:
+            said.append([("cycle", amount, path) for path, amount in _benders_cycles(ends, row)])
+    return said
+
+
+def _wheel(rim: list[tuple[int, int]], spokes: list[tuple[int, int]]) -> list[int]:
+    """The hub of an odd wheel, then its rim in order."""
+    (hub,) = set.intersection(*map(set, spokes))
+    return [hub, *a_path(rim[1:], *rim[0])]
+
+
+def _adjacency(edges: list[tuple[int, int]]) -> dict[int, list[int]]:
+    at: dict[int, list[int]] = defaultdict(list)
+    for a, b in edges:
+        at[a].append(b)
+        at[b].append(a)
+    return at
+
+
+def a_path(edges: list[tuple[int, int]], start: int, end: int) -> list[int]:
+    """The nodes of a shortest path along some edges; empty if there is none."""
+    return _path(_adjacency(edges), start, end)
+
+
+def _path(at: Mapping[int, Iterable[int]], start: int, end: int) -> list[int]:
+    """A shortest path, given the nodes next to each; empty if there is none."""
+    before = {start: start}
+    queue = deque([start])
+    while queue and end not in before:
+        a = queue.popleft()
+        for b in at[a]:
+            if b not in before:
+                before[b] = a
+                queue.append(b)
+    if end not in before:
+        return []
+    path = [end]
+    while path[-1] != start:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _benders_cycles(
+    ends: list[tuple[int, int]], values: list[float]
+) -> Iterator[tuple[list[int], float]]:
+    """The cycle inequalities that a Benders row is the sum of, and how often each is in it.
+
+    The whole coefficients of the row are a flow from the root, the node that all its negative
+    edges share, to their far ends; any maximum flow of that width will do.
+    """
+    names = sorted({node for pair in ends for node in pair})
+    number = {name: i for i, name in enumerate(names)}
+    sent = [(*pair, int(value)) for pair, value in zip(ends, values, strict=True) if value > 0]
+    (root, *_) = set.intersection(*({a, b} for a, b, _ in sent))
+    sink = len(names)
+    arcs = [(number[a + b - root], sink, amount) for a, b, amount in sent]
+    for (a, b), value in zip(ends, values, strict=True):
+        if value < 0:
+            arcs.append((number[a], number[b], -int(value)))
+            arcs.append((number[b], number[a], -int(value)))
+    tails, heads, widths = np.array(arcs).T
+    network = sp.coo_array((widths.astype(np.int32), (tails, heads)), shape=(sink + 1, sink + 1))
+    flow = maximum_flow(network.tocsr(), number[root], sink).flow.tocoo()
+    left: dict[int, dict[int, int]] = defaultdict(dict)
+    for a, b, amount in zip(*flow.coords, flow.data, strict=True):
+        if amount > 0:
+            left[int(a)][int(b)] = int(amount)
+    while path := _path(left, number[root], sink):
+        amount = min(left[a][b] for a, b in pairwise(path))
+        for a, b in pairwise(path):
+            left[a][b] -= amount
+            if left[a][b] == 0:
+                del left[a][b]
+        yield [names[i] for i in path[:-1]], float(amount)

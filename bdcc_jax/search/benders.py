@@ -1,0 +1,283 @@
+"""Algorithm 1 of the paper: Benders decomposition for correlation clustering."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from math import inf
+
+import numpy as np
+
+from ..base.arrays import FloatArray, IntArray
+from ..base.clock import Clock
+from ..base.records import Phase, Round, Status
+from ..instance.cover import Cover, vertex_cover
+from ..instance.graph import Graph
+from ..lp.integer_master import IntegerMaster
+from ..lp.master import Master, MasterFailed
+from ..lp.rows import Rows
+from ..options import Options
+from ..primal import lp_guided, rounding
+from ..proofs.branching_proof import Branching
+from ..proofs.certificate import Claim, Proof, Relaxation
+from ..proofs.parts import Division
+from ..separation.device.devices import Devices, Host
+from ..separation.engine import make_engine
+from ..separation.odd_wheels import violated_wheels
+from ..separation.packing import PackingEngine
+from ..separation.separation import Separation
+from . import blocks
+from .bounds import Bounds
+from .branching import Tree
+
+logger = logging.getLogger(__name__)
+
+Observer = Callable[[Round], Status | None]
+"""Sees a round; a status stops the run."""
+
+HARD_LP = 100_000
+"""Instances with so many edges and without blocks get a bound before their LP is tried."""
+
+PROGRESS = 0.01
+"""Odd wheels have to close this share of the gap, or there will be no more of them."""
+
+SEARCHED_EDGES = 500_000
+"""Instances with more edges are searched only once the LP has converged."""
+
+
+class Benders:
+    """Algorithm 1 on one instance: the LP first, branch and bound if that does not settle it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    options : Options
+        How to solve.
+    bounds : Bounds
+        What is known about the instance; kept up to date.
+    gap : float
+        Relative gap at which the ILP may stop.
+    seed : int
+        For the random Magnanti-Wong objectives.
+    clock : Clock
+        Holds the deadline; collects the timings.
+    device : Devices or Host
+        Where batched work runs.
+    observe : callable
+        Called after every round.
+    rows, multipliers : Rows, ndarray
+        Rows to start from, and what they were multiplied by in the last LP.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        bounds: Bounds,
+        *,
+        gap: float,
+        seed: int,
+        clock: Clock,
+        device: Devices | Host,
+        observe: Observer,
+        rows: Rows,
+        multipliers: FloatArray,
+    ) -> None:
+        self._graph, self._options, self._bounds = graph, options, bounds
+        self._gap, self._clock, self._observe = gap, clock, observe
+        clock.check()  # what comes now takes its time on large instances
+        with clock.measure("cover"):
+            self._cover: Cover = vertex_cover(graph, options.cover, clock, options.cover_time_limit)
+        with clock.measure("master"):
+            self._master = Master(graph.weights)
+            self._master.add(rows)
+        self.lp = rows, multipliers
+        self._phase: Phase = "lp"
+        self._rounds = 0
+        self._tightened = -inf  # the lower bound when the last odd wheels were added
+        rng = np.random.default_rng(seed)
+        self._engine = make_engine(graph, self._cover, options, rng, device)
+
+    def relax(self) -> Status | None:
+        """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
+        try:
+            return self._relax()
+        except MasterFailed:
+            # A bound that needs no LP.
+            packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
+            self._bounds.raise_lower(*packing.packed_bound(self._clock))
+            raise
+
+    def _relax(self) -> Status | None:
+        if isinstance(self._engine, PackingEngine):
+            block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
+            if block is not None:
+                if status := self._relax_blocks(block):
+                    return status
+            elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
+                self._bounds.raise_lower(*self._engine.packed_bound(self._clock))
+        return self._loop()
+
+    def _relax_blocks(self, block: IntArray) -> Status | None:
+        """Solve the LPs of the blocks of a large instance."""
+        spent = dict(self._clock.spent)
+        reach = self._options.ball_size
+        for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
+            self._bounds.raise_lower(parts.bound, Division(parts))
+            unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
+            if status := self._observe(self._describe(unknown, spent)):
+                return status
+            spent = dict(self._clock.spent)
+        return None
+
+    def integrate(self) -> Status | None:
+        """Let HiGHS solve the ILP, starting from the rows of the LP; what it finds is no proof."""
+        self._phase = "ilp"
+        allowance = max(self._options.absolute_gap, self._bounds.tolerance / 2)
+        self._master = IntegerMaster(
+            self._graph.weights, self._master.rows, gap=self._gap, absolute_gap=allowance
+        )
+        try:
+            if status := self._loop():
+                return status
+        except MasterFailed as error:
+            logger.info("HiGHS gave up on the ILP: %s", error)
+        self._begin_anew(self._master.rows)
+        return None
+
+    def branch(self, proof: Branching) -> Status:
+        """Divide the clusterings that the LP leaves open, until all is proven."""
+        self._phase = "ilp"
+        if proof.begun:
+            self._begin_anew(proof.rows)
+        look_around = partial(self._round, converged=True)
+        tree = Tree(proof, self._master, self._bounds, self._clock, look_around)
+        self._bounds.raise_lower(tree.bound, proof)  # of a tree that goes on
+        while True:
+            spent = dict(self._clock.spent)
+            separation = tree.grow()
+            self._bounds.raise_lower(tree.bound, proof)
+            if status := self._observe(self._describe(separation, spent)):
+                return status
+            if tree.exhausted:
+                return Status.NUMERICAL
+
+    def _begin_anew(self, rows: Rows) -> None:
+        """The LP with these rows, and no others."""
+        self._master = Master(self._graph.weights)
+        self._master.add(rows)
+
+    @property
+    def x(self) -> FloatArray:
+        """The solution of the last round's master."""
+        return self._x
+
+    @property
+    def proof(self) -> tuple[Rows, FloatArray]:
+        """The rows of the LP and their multipliers, which prove its bound."""
+        return self._master.rows, self._master.multipliers
+
+    def _loop(self) -> Status | None:
+        while True:
+            spent = dict(self._clock.spent)
+            self._clock.longest.clear()
+            self._rounds += 1
+            x = self._x = self._solve_master()
+            separation = self._engine.separate(x, self._clock)
+            if separation.fallbacks:
+                logger.info("%d subproblems fell back to an exact solver", separation.fallbacks)
+            if separation.satisfied:
+                separation = self._tighten(x, separation)
+            converged = separation.satisfied and len(separation.rows) == 0
+            stuck = not converged and self._master.has(separation.rows)
+            self._round(x, converged)
+            if stuck:
+                logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
+            elif not converged:
+                if self._options.rows == "split":
+                    self._master.drop_slack_rows(x)
+                self._master.add(separation.rows)
+            status = self._observe(self._describe(separation, spent))
+            if status or converged or stuck:
+                return status
+
+    def _tighten(self, x: FloatArray, separation: Separation) -> Separation:
+        """Add odd wheels, once all cycle inequalities hold and as long as that pays."""
+        lower, upper = self._bounds.lower, self._bounds.upper
+        pays = lower - self._tightened >= PROGRESS * (upper - lower)
+        if self._phase == "ilp" or not self._options.odd_wheels or not pays:
+            return separation
+        self._tightened = lower
+        with self._clock.measure("subproblems"):
+            rows = violated_wheels(self._graph, x, self._clock)
+        return replace(separation, rows=rows, violated_roots=len(rows))
+
+    def _solve_master(self) -> FloatArray:
+        bounds, master = self._bounds, self._master
+        with self._clock.measure("master"):
+            if isinstance(master, IntegerMaster):
+                master.start_from_clustering(bounds.cut)
+            try:
+                x = master.solve(self._clock)
+            finally:
+                self._learn()
+            if self._phase == "lp":
+                self.lp = master.rows, master.multipliers
+            return x
+
+    def _learn(self) -> None:
+        """Take over what the master has proven, finished or not."""
+        bounds, master = self._bounds, self._master
+        if master.proven_bound <= bounds.lower:
+            return
+        proof: Proof
+        if self._phase == "ilp":
+            known = bounds.proof
+            proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
+        else:
+            proof = Relaxation(self._graph, master.rows, master.multipliers)
+        bounds.raise_lower(master.proven_bound, proof)
+
+    def _round(self, x: FloatArray, converged: bool) -> None:
+        graph, bounds, clock = self._graph, self._bounds, self._clock
+        with clock.measure("rounding"):
+            bounds.offer(rounding.threshold(graph, x))
+            for name in self._options.rounding:
+                if bounds.verdict:
+                    return
+                if name != "local":
+                    labels = rounding.METHODS[name](graph, x, self._cover, clock)
+                elif converged or self._may_search():
+                    labels = lp_guided(graph, x, bounds.labels, clock=clock)
+                else:
+                    continue
+                bounds.offer(labels)
+
+    def _may_search(self) -> bool:
+        """In rounds 16, 32, 64, ... of instances on which local search is quick."""
+        number = self._rounds
+        return number >= 16 and number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
+
+    def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
+        seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
+        longest = self._clock.longest
+        return Round(
+            number=0,
+            phase=self._phase,
+            seconds=self._clock.elapsed,
+            lower_bound=self._bounds.lower,
+            upper_bound=self._bounds.upper,
+            rows=self._master.n_rows,
+            new_rows=len(separation.rows),
+            violated_roots=separation.violated_roots,
+            fallbacks=separation.fallbacks,
+            master_seconds=seconds.get("master", 0.0),
+            detection_seconds=seconds.get("detection", 0.0),
+            subproblem_seconds=seconds.get("subproblems", 0.0),
+            rounding_seconds=seconds.get("rounding", 0.0),
+            # Engines that do not look for violations root by root have no slowest root.
+            slowest_root_seconds=sum(longest.values()) if "detection" in longest else None,
+        )

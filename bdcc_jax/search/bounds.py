@@ -1,0 +1,157 @@
+"""The best clustering and the best lower bound of a solve, and when the two have met."""
+
+from __future__ import annotations
+
+import logging
+from math import ceil, inf, isfinite, nextafter
+
+import numpy as np
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.records import Status
+from ..base.sums import exact_sum, exact_unit, sum_down, sum_up
+from ..instance.graph import Graph
+from ..proofs.certificate import Proof, Relaxation
+
+logger = logging.getLogger(__name__)
+
+TOLERANCE = 1e-3
+"""A clustering is optimal if no other costs less by more than this share of the smallest |w|."""
+
+MOST = 1e-9
+"""The same share of the sum of all |w|, where that is less."""
+
+NOISE = 2.0**-44
+"""What float64 cannot tell apart, as a share of the sum of all |w|."""
+
+BELIEVED = 1e-9
+"""A bound may exceed the cost of a clustering by this share of the sum of all |w|: where it is
+somebody's word, its rounding errors are not known."""
+
+
+def allowed_excess(weights: FloatArray) -> float:
+    """By how much a clustering that is called optimal may cost more than an optimum.
+
+    Examples
+    --------
+    >>> allowed_excess(np.array([-2e6, 3e6, 0.5]))
+    0.0005
+    """
+    if len(weights) == 0:
+        return 0.0
+    sizes = np.abs(weights)
+    return min(TOLERANCE * float(sizes.min()), MOST * float(sizes.sum()))
+
+
+class Bounds:
+    """The best clustering and the best lower bound so far; both are valid at any moment.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    gap, absolute_gap : float
+        The relative and the absolute difference that is asked for.
+    tolerance : float, optional
+        By how much an optimal clustering may cost more than the optimum. Of an instance that a user
+        gives, what its weights allow; of a part of it, its share of that.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        gap: float = 0.0,
+        absolute_gap: float = 0.0,
+        tolerance: float | None = None,
+    ) -> None:
+        self._graph = graph
+        self._gap, self._absolute_gap = gap, absolute_gap
+        self.tolerance = allowed_excess(graph.weights) if tolerance is None else tolerance
+        total = float(np.abs(graph.weights).sum())
+        self.noise, self.believed = NOISE * total, BELIEVED * total
+        self._unit = exact_unit(graph.weights)
+        self._lower = graph.negative_sum
+        self.proof: Proof = Relaxation.trivial(graph)
+        self.labels = np.arange(graph.n)
+        self._cut: BoolArray = graph.cut(self.labels)
+        self._price_labels()
+        self.excess = inf
+        """No clustering costs less than the best one by more than this: proven. A difference of
+        two bounds says so, but sums over a large instance are coarse; parts of it know better."""
+        self.offer(graph.components(graph.positive))
+        wrong = self._cut == graph.positive  # the trivial bound has none of it
+        self.excess = sum_up(np.abs(graph.weights[wrong]))
+
+    def _price_labels(self) -> None:
+        self.upper, self._upper_low = exact_sum(self._graph.weights[self._cut])
+
+    def offer(self, labels: IntArray) -> bool:
+        """Take a clustering if it is better than the best, exactly; say whether it was."""
+        # Splitting a cluster that E+ does not hold together cuts negative edges only.
+        graph = self._graph
+        labels = graph.components(graph.positive & ~graph.cut(labels))
+        cut = graph.cut(labels)
+        other = cut != self._cut
+        saved, _ = exact_sum(np.where(cut[other], -graph.weights[other], graph.weights[other]))
+        if not saved > 0.0:
+            return False
+        self.labels, self._cut = labels, cut
+        self._price_labels()
+        if self.excess < inf:
+            self.excess = max(0.0, sum_up([self.excess, -saved * (1.0 - 2.0**-52)]))
+        return True
+
+    def raise_lower(self, bound: float, proof: Proof, excess: float = inf) -> bool:
+        """Take a lower bound if it is better, and why it holds.
+
+        ``excess`` is what the best clustering costs more than an optimum, at most, where the same
+        proof says more about that than the bound does. Refuse a bound that a known clustering
+        contradicts. A proof that closes the gap replaces a bound that is merely believed.
+        """
+        if self._unit and np.isfinite(bound):
+            # Every objective is a multiple of the unit: so is the smallest one.
+            error = min(self.noise, self._unit / 8) if proof.proven else self.believed
+            bound = self._unit * ceil((bound - error) / self._unit)
+        if bound > self.upper + self.believed:
+            logger.warning("a bound of %g is refused: a clustering costs %g", bound, self.upper)
+            return False
+        excess = max(0.0, min(excess, self.above(float(bound))))
+        if self._unit and excess < self._unit:
+            excess = 0.0
+        closes = excess <= self.tolerance and proof.proven and not self.proof.proven
+        if excess < self.excess or closes:
+            self.excess, self.proof = excess, proof
+            self._lower = max(float(bound), sum_down([self.upper, self._upper_low, -excess]))
+        return True
+
+    @property
+    def lower(self) -> float:
+        """The best lower bound; rounding errors do not put it above the upper one."""
+        return min(self._lower, self.upper)
+
+    def above(self, value: float) -> float:
+        """How much more the best clustering costs than a value, rounded up."""
+        return sum_up([self.upper, self._upper_low, -value]) if isfinite(value) else -value
+
+    @property
+    def cutoff(self) -> float:
+        """A clustering that costs this or more is no improvement worth looking for."""
+        if self._unit:  # what costs more than a unit less costs no less at all
+            nearly = self.upper - self._unit * (1.0 - 2.0**-20)
+            return max(nearly, nextafter(self.upper - self._unit, inf))
+        return self.upper - self.tolerance / 4
+
+    @property
+    def cut(self) -> FloatArray:
+        """The best clustering as a solution of the master."""
+        return self._cut.astype(np.float64)
+
+    @property
+    def verdict(self) -> Status | None:
+        """OPTIMAL, which takes a proof, or GAP once the bounds are close enough, else None."""
+        if self.excess <= self.tolerance and self.proof.proven:
+            return Status.OPTIMAL
+        relative = self._gap * abs(self.upper) if self.upper else 0.0
+        near = self.excess <= max(self._absolute_gap, relative)
+        return Status.GAP if near and self.excess > 0.0 else None

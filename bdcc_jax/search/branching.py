@@ -1,0 +1,224 @@
+"""Branch and bound over the LP: every clustering keeps an edge or cuts it.
+
+A node of the tree stands for the clusterings that decide some edges as it does. Its LP has these
+variables fixed, and multipliers ``y >= 0`` of its rows prove for all of these clusterings::
+
+    w x  >=  -b y  +  sum over edges that are free  min(0, r_e)
+                   +  sum over edges that are cut        r_e ,        r = w + omega^T y.
+
+Every clustering belongs to a leaf, so the smallest bound of a leaf is a bound on all of them. It
+holds whatever the LP solver's tolerances are, and it has a proof, unlike that of an ILP solver.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import replace
+from math import fsum, inf
+
+import numpy as np
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.clock import Clock
+from ..instance.cover import vertex_cover
+from ..instance.graph import Graph
+from ..lp.lagrangian import Lagrangian
+from ..lp.master import Master
+from ..lp.rows import Rows
+from ..proofs.branching_proof import Branching, Contradiction, Leaf, Why
+from ..proofs.rows_in_nodes import a_path
+from ..separation.odd_wheels import violated_wheels
+from ..separation.packing import PackingEngine
+from ..separation.separation import Separation
+from .bounds import Bounds
+
+FRACTIONAL = 1e-6
+"""A value of x this far from 0 and 1 is fractional."""
+
+FUTILE = 500
+"""So many leaves are divided whose gap is within HiGHS' tolerances: beside heavy weights its LP
+does not see the light ones, and the tree would have to list all that these can do."""
+
+PAYS = 0.05
+"""Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
+
+
+class Node:
+    """Clusterings that decide some edges alike, and why they cost at least ``bound``."""
+
+    edge: int | None = None
+    """What divides them further; None if their LP has not been solved, or need not be divided."""
+
+    exhausted = False
+    """Whether its bound is that of the best clustering, as far as float64 can tell."""
+
+    basis: tuple[IntArray, IntArray]
+    """Of the last LP, for those of the two halves to start from."""
+
+    def __init__(self, number: int, cut: dict[int, bool], bound: float, why: Why) -> None:
+        self.number, self.cut = number, cut
+        self.bound, self.why = bound, why
+
+    def __lt__(self, other: Node) -> bool:
+        return (self.bound, self.number) < (other.bound, other.number)
+
+
+class Tree:
+    """The clusterings of an instance, divided until no leaf can hold a better one.
+
+    Parameters
+    ----------
+    proof : Branching
+        The tree so far; kept up to date.
+    master : Master
+        The LP of its instance; with the rows of the proof if that is begun.
+    bounds : Bounds
+        What is known about it; says when a leaf need not be divided.
+    clock : Clock
+        Holds the deadline; collects the timings.
+    look_around : callable
+        Called with every x that is to be divided: there may be better clusterings around it.
+    """
+
+    def __init__(
+        self,
+        proof: Branching,
+        master: Master,
+        bounds: Bounds,
+        clock: Clock,
+        look_around: Callable[[FloatArray], None],
+    ) -> None:
+        self.proof, self._graph = proof, proof.graph
+        self._master, self._bounds = master, bounds
+        self._clock, self._look_around = clock, look_around
+        proof.rows = master.rows
+        self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
+        heapq.heapify(self._leaves)
+        self._futile = 0
+        master.sharpen()
+
+    @property
+    def bound(self) -> float:
+        """What every clustering costs at least."""
+        return self._leaves[0].bound
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the bound is about as high as float64 and HiGHS let it be."""
+        return self._leaves[0].exhausted or self._futile > FUTILE
+
+    def grow(self) -> Separation:
+        """Divide the weakest leaf, or solve its LP; returns the rows that were added on the way."""
+        found: list[Separation] = []
+        node = heapq.heappop(self._leaves)
+        if node.edge is None:
+            self._settle(node, found)
+            self.proof.rows = self._master.rows
+            self.proof.nodes[node.number] = node.why
+            heapq.heappush(self._leaves, node)
+        else:
+            self._futile += self._bounds.cutoff - node.bound <= self._bounds.believed
+            first = len(self.proof.nodes)
+            kept, cut = (
+                Node(first + way, {**node.cut, node.edge: way}, node.bound, node.why)
+                for way in (False, True)
+            )
+            for half in (kept, cut):
+                self._master.start_from(*node.basis)
+                self._settle(half, found)
+            self.proof.rows = self._master.rows
+            self.proof.divide(node.number, node.edge, kept.why, cut.why)
+            heapq.heappush(self._leaves, kept)
+            heapq.heappush(self._leaves, cut)
+        rows = Rows.concatenate(separation.rows for separation in found)
+        violated = sum(separation.violated_roots for separation in found)
+        return Separation(rows, violated, fallbacks=0, satisfied=False)
+
+    def _known(self, number: int, decisions: dict[int, bool], why: Why) -> Node:
+        """A leaf, and what its multipliers prove."""
+        node = Node(number, decisions, -inf, why)
+        kept, cut = self._decided(decisions)
+        if not self._contradicts(node, kept, cut) and isinstance(why, Leaf):
+            rows = self._master.rows
+            multipliers = np.zeros(len(rows))
+            multipliers[why.rows] = why.multipliers
+            lagrangian = Lagrangian.of(self._graph.weights, rows, multipliers)
+            node.bound = lagrangian.bound_within(*_box(kept, cut))
+        self.proof.nodes[number] = node.why
+        return node
+
+    def _decided(self, decisions: dict[int, bool]) -> tuple[BoolArray, BoolArray]:
+        kept, cut = np.zeros((2, self._graph.m), dtype=bool)
+        for edge, is_cut in decisions.items():
+            kept[edge], cut[edge] = not is_cut, is_cut
+        return kept, cut
+
+    def _contradicts(self, node: Node, kept: BoolArray, cut: BoolArray) -> bool:
+        """Whether there are no such clusterings, which is as good as any bound."""
+        cycle = _contradiction(self._graph, kept, cut)
+        if cycle:
+            price = 2.0 * fsum(np.abs(self._graph.weights))
+            node.bound, node.why = inf, Contradiction(cycle, price)
+        return bool(cycle)
+
+    def _settle(self, node: Node, found: list[Separation]) -> None:
+        """Solve the LP of a node until its bound is enough, or no more rows are found."""
+        graph, master, bounds, clock = self._graph, self._master, self._bounds, self._clock
+        kept, cut = self._decided(node.cut)
+        if self._contradicts(node, kept, cut):
+            return
+        master.restrict(*_box(kept, cut))
+        # What is kept attracts, what is cut repels: cycles are looked for where they matter.
+        size = np.abs(graph.weights)
+        signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
+        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
+        tightened = -inf
+        while True:
+            with clock.measure("master"):
+                x = master.solve(clock)
+            if master.proven_bound > node.bound:
+                used = np.flatnonzero(master.multipliers > 0)
+                node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])
+            gap = bounds.cutoff - node.bound
+            if gap <= 0.0:
+                node.exhausted = True
+                return
+            separation = engine.separate(x, clock)
+            if separation.satisfied and node.bound - tightened >= PAYS * gap:
+                tightened = node.bound
+                with clock.measure("subproblems"):
+                    wheels = violated_wheels(signed, x, clock)
+                separation = replace(separation, rows=wheels, violated_roots=len(wheels))
+            # Rows that HiGHS has and does not obey are no help: dividing is right whatever x is.
+            if master.has(separation.rows):
+                self._look_around(x)
+                near = bounds.cutoff - node.bound <= bounds.noise
+                node.exhausted = near or bool((kept | cut).all())
+                node.edge = _most_open(x, kept | cut, graph)
+                node.basis = master.basis
+                return
+            found.append(separation)
+            master.add(separation.rows)
+
+
+def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds on x."""
+    return np.where(cut, 1.0, 0.0), np.where(kept, 0.0, 1.0)
+
+
+def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> int:
+    """The edge to divide by: fractional, and of much weight."""
+    fractional = np.minimum(x, 1.0 - x)
+    if fractional.max() <= FRACTIONAL:  # a clustering, and a bound that is short of it by rounding
+        fractional = np.ones(graph.m)
+    return int(np.argmax(np.where(decided, -1.0, fractional * np.abs(graph.weights))))
+
+
+def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:
+    """A path along kept edges between the ends of an edge that is cut; empty if there is none."""
+    inside = cut & ~graph.cut(graph.components(kept))
+    if not inside.any():
+        return []
+    u, v = graph.edges[np.argmax(inside)].tolist()
+    return a_path(graph.edges[kept].tolist(), u, v)

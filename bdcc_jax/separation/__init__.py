@@ -1,0 +1,1 @@
+"""Who finds the rows that a solution of the master violates."""

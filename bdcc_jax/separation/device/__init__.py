@@ -1,0 +1,1 @@
+"""Subproblems in batches, on an accelerator."""

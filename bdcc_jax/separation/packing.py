@@ -1,0 +1,271 @@
+"""The engine of choice on a CPU: violated paths of all roots, packed into shared capacities.
+
+The dual of a Benders subproblem (Eq. BendersSub) sends flow from the far ends of the violated
+negative edges to the root through E+, an edge e carrying at most ``w_e``. Solved one by one, the
+subproblems of a round use the same edges and their rows repeat each other. Here all roots share the
+capacities: every path takes its bottleneck out of what the next one finds. The paths are the cycle
+inequalities that the Benders rows are sums of: valid as they are, with coefficients +1 and -1.
+
+On dense graphs the capacities run out long before every violated edge has a row, and the master
+starves. So the packing starts afresh for the edges that have none, until a pass finds few.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.clock import Clock, TimeLimitReached
+from ..base.compiled import compiled
+from ..base.path_search import Network, Tree, clear, network, new_tree, search
+from ..instance.cover import Cover
+from ..instance.graph import Graph
+from ..lp.lagrangian import Lagrangian
+from ..lp.rows import Rows
+from ..proofs.certificate import Relaxation
+from .paper.ball import VIOLATION
+from .separation import Separation
+from .violations import violated_cycles, violated_edges
+
+FAR = 4096
+"""Nodes that a search settles to find a lower bound without an LP."""
+
+GROWTH = 8
+"""What the bound on settled nodes is multiplied by to search further."""
+
+ENOUGH = 0.5
+"""Rows for each violated edge; with fewer, it is tried whether longer searches help."""
+
+WORTH = 1.5
+"""Longer searches have to find so many times the rows."""
+
+PASSES = 8
+"""How often at most the capacities are filled up again in one round."""
+
+THIN_PASS = 1 / 8
+"""A pass that adds less than this share of the round's rows is the last."""
+
+PER_EDGE = 1e-6
+"""What an edge counts besides its x, so that of equally short paths the shortest wins; divided by
+1000 once searches are unbounded, so that nothing that is violated gets lost."""
+
+ZERO = 1e-9
+"""Smaller values of x are rounding errors of the LP solver."""
+
+
+class PackingEngine:
+    """Lines 6 to 13 of Algorithm 1 by path packing.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    cover : Cover
+        The roots and their shares of E-.
+    reach : int or None
+        Nodes that a search settles in the first rounds: short cycles make the better rows, and a
+        target that full edges have cut off would cost a walk through the whole graph. None: all.
+    violation : float
+        Cycle inequalities count as violated by more than this.
+    """
+
+    def __init__(
+        self, graph: Graph, cover: Cover, reach: int | None = 64, violation: float = VIOLATION
+    ) -> None:
+        self._graph, self._cover, self._violation = graph, cover, violation
+        positive = np.flatnonzero(graph.positive)
+        u, v = graph.edges[positive].T
+        self._network = network(graph.n, u, v, positive)
+        self._narrow = 1e-9 * np.abs(graph.weights).mean()
+        self._reach = graph.n + 1 if reach is None else reach
+        self._futile = inf  # violated edges when longer searches last were in vain
+
+    def separate(self, x: FloatArray, clock: Clock) -> Separation:
+        """Cycle inequalities that x violates: some whenever there are any."""
+        x = np.where(x < ZERO, 0.0, x)
+        with clock.measure("detection"):
+            violated = violated_edges(self._graph, self._cover, x, clock, self._violation)
+        if not violated.any():
+            return Separation.nothing_violated()
+        roots = int(np.logical_or.reduceat(violated, self._cover.starts[:-1]).sum())
+        with clock.measure("subproblems"):
+            rows = self._widen(x, violated, clock)
+            if self._cut_short:  # there is no time for an LP with these rows either
+                raise TimeLimitReached
+            if len(rows) == 0:
+                # The packing adds up from the far end and detection from the root: a violation that
+                # exceeds the threshold by rounding errors only is seen by detection alone.
+                rows = violated_cycles(
+                    self._network, self._cover, x, violated, clock, self._violation
+                )
+        return Separation(rows, roots, fallbacks=0, satisfied=False)
+
+    def packed_bound(self, clock: Clock) -> tuple[float, Relaxation]:
+        """A lower bound without any LP, for instances whose LP may never be solved, and its proof.
+
+        At ``x = (1 on E-, 0 on E+)`` the amounts of a packing are multipliers of its rows that
+        leave every weight with its sign, so each unit of it raises the bound by one.
+        """
+        graph = self._graph
+        everything = np.ones(len(self._cover.edges), dtype=bool)
+        with clock.measure("subproblems"):
+            rows = self._pack(graph.negative.astype(np.float64), everything, FAR, clock, 1)
+        proof = Relaxation(graph, rows, self._amounts)
+        return Lagrangian.of(graph.weights, rows, self._amounts).bound, proof
+
+    def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
+        """Pack, and let the searches go further while few rows come out and that helps."""
+        n_violated = int(violated.sum())
+        rows = self._pack(x, violated, self._reach, clock)
+        while len(rows) < ENOUGH * n_violated and self._reach <= self._graph.n:
+            clock.check()
+            if len(rows) > 0 and n_violated > self._futile / 2:
+                break
+            wider = self._pack(x, violated, GROWTH * self._reach, clock)
+            if 0 < len(wider) < WORTH * len(rows):
+                # The capacities are what keeps the rows few.
+                self._futile = n_violated
+                break
+            self._reach, rows = GROWTH * self._reach, wider
+            self._futile = inf
+        # Only edges of hardly any weight, or very long paths, are left: now without any margin.
+        if len(rows) == 0:
+            clock.check()
+            rows = self._pack(x, violated, self._graph.n + 1, clock, margin=0.0)
+        return rows
+
+    def _pack(
+        self,
+        x: FloatArray,
+        violated: BoolArray,
+        reach: int,
+        clock: Clock,
+        passes: int = PASSES,
+        margin: float = 1.0,
+    ) -> Rows:
+        per_edge = PER_EDGE / 1000 if reach > self._graph.n else PER_EDGE
+        cover, weights = self._cover, self._graph.weights
+        with clock.alarm() as stop:
+            edges, starts, self._amounts = _pack(
+                self._network,
+                x,
+                weights,
+                cover.roots,
+                cover.starts,
+                cover.edges,
+                cover.far_ends,
+                violated,
+                margin * self._narrow,
+                margin * per_edge,
+                reach,
+                passes,
+                self._violation,
+                stop,
+            )
+        self._cut_short = bool(stop[0])
+        return Rows.of_cycles(starts, edges)
+
+
+@compiled
+def _pack(
+    positive: Network,
+    x: FloatArray,
+    weights: FloatArray,
+    roots: IntArray,
+    shares: IntArray,
+    negative_edges: IntArray,
+    far_ends: IntArray,
+    violated: BoolArray,
+    narrow: float,
+    per_edge: float,
+    most: int,
+    passes: int,
+    violation: float,
+    stop: BoolArray,
+) -> tuple[NDArray[np.int32], IntArray, FloatArray]:
+    """The cycles found, one after another with their negative edge first, and where each starts.
+
+    Also the amounts that the first pass packed into the capacities, 0 for later passes. Another
+    thread may set ``stop``: then no further root is searched.
+    """
+    tree = new_tree(positive)
+    width = np.empty(len(weights))
+    left = np.empty(len(negative_edges))
+    has_row = np.zeros(len(negative_edges), np.bool_)
+    cycles, ends = [np.int32(0) for _ in range(0)], [0]
+    amounts = [0.0 for _ in range(0)]
+    for number in range(passes):
+        before = len(ends) - 1
+        width[:] = np.maximum(weights, 0.0)
+        for j in range(len(negative_edges)):
+            waits = violated[j] and not has_row[j]
+            left[j] = -weights[negative_edges[j]] if waits else 0.0
+        # The shortest cycles first: they make the better rows and take the least capacity.
+        for hops in (2, 3, len(positive.starts)):
+            for s in range(len(roots)):
+                share = range(shares[s], shares[s + 1])
+                found = True
+                while found and not stop[0]:
+                    found = False
+                    reach, missing = 0.0, 0
+                    for j in share:
+                        if left[j] > narrow:
+                            reach = max(reach, x[negative_edges[j]])
+                            tree.wanted[far_ends[j]] = True
+                            missing += 1
+                    if missing == 0:
+                        break
+                    touched = search(
+                        roots[s], positive, tree, x, width, narrow, per_edge,
+                        reach, missing, most, hops,
+                    )  # fmt: skip
+                    for j in share:
+                        tree.wanted[far_ends[j]] = False
+                        e, v = negative_edges[j], far_ends[j]
+                        amount = _take(
+                            roots[s], e, v, left[j], narrow, violation, x, tree, width, cycles
+                        )
+                        if amount > 0.0:
+                            ends.append(len(cycles))
+                            amounts.append(amount if number == 0 else 0.0)
+                            left[j] -= amount
+                            has_row[j] = found = True
+                    clear(tree, touched)
+        if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
+            break
+    return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)
+
+
+@compiled
+def _take(
+    root: int,
+    negative_edge: int,
+    far_end: int,
+    left: float,
+    narrow: float,
+    violation: float,
+    x: FloatArray,
+    tree: Tree,
+    width: FloatArray,
+    cycles: list[np.int32],
+) -> float:
+    """Send what fits along the path in the tree, if its cycle is violated; append the cycle."""
+    if left <= narrow or tree.distance[far_end] == np.inf:
+        return 0.0
+    amount, length, u = left, 0.0, far_end
+    while u != root:
+        e = tree.edge[u]
+        amount, length, u = min(amount, width[e]), length + x[e], tree.parent[u]
+    if amount <= narrow or length >= x[negative_edge] - violation:
+        return 0.0
+    cycles.append(np.int32(negative_edge))
+    u = far_end
+    while u != root:
+        e = tree.edge[u]
+        width[e] -= amount
+        cycles.append(e)
+        u = tree.parent[u]
+    return amount

@@ -1,0 +1,1 @@
+"""The subproblems of the paper, one root after another, on the CPU."""

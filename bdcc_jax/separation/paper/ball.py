@@ -1,0 +1,167 @@
+"""The ball around a violated root that its subproblem is cut down to.
+
+Only E+ is searched: the cycles of C have exactly one edge in E-, and the subproblem's flow can use
+E+ only. A violated path from the root to v is shorter than ``x_sv``, so no node at distance
+``max x_sv`` or more lies on one: the ball of all nearer nodes holds everything that matters. A
+smaller ball gives rows that are as valid, from shorter cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ...base.arrays import BoolArray, FloatArray, IntArray
+from ...base.clock import Clock
+from ...base.compiled import compiled
+from ...instance.graph import Graph
+
+VIOLATION = 1e-6
+"""A cycle inequality counts as violated by more than this: ten times HiGHS' row tolerance, so that
+a row of the master is never found again. Integral solutions violate by at least 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """One violated root with the part of E+ that its subproblem sees.
+
+    Attributes
+    ----------
+    nodes : ndarray of int
+        Node ids, nearest first; ``nodes[0]`` is the root. Positions in it are local ids.
+    edges : ndarray of int
+        Ids of the edges of E+ inside; ``tail`` and ``head`` are their local ends.
+    targets : ndarray of int
+        Local far ends v of the violated edges of E-_s; ``target_edges`` are the ids of these.
+    tree : ndarray of int
+        Per local node the local id of the edge to its parent in the shortest-path tree, -1 at the
+        root.
+    """
+
+    nodes: IntArray
+    edges: IntArray
+    tail: IntArray
+    head: IntArray
+    targets: IntArray
+    target_edges: IntArray
+    tree: IntArray
+
+    def tree_path(self, node: int) -> IntArray:
+        """Local ids of the edges on the shortest path from a local node to the root."""
+        path = []
+        while node != 0:
+            edge = self.tree[node]
+            path.append(edge)
+            node = self.tail[edge] + self.head[edge] - node
+        return np.array(path, dtype=np.int64)
+
+
+class BallFinder(Protocol):
+    """Violation detection: the only thing that may declare convergence."""
+
+    def find(self, x: FloatArray, clock: Clock) -> list[Ball]:
+        """The ball of every root with a cycle inequality that x violates by more than VIOLATION."""
+
+
+class BallMaker:
+    """Cuts balls out of E+.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    size : int or None
+        Keep the shortest paths to the violated edges, and of the nearest nodes as many as make so
+        many in all; None: all that matter.
+    """
+
+    def __init__(self, graph: Graph, size: int | None) -> None:
+        self.adjacency = positive_adjacency(graph)
+        self.size = graph.n if size is None else size
+        # Every call leaves this as it found it: allocated once, not once a ball.
+        self._position = np.full(graph.n, -1, dtype=np.int64)
+
+    def make(
+        self,
+        nodes: IntArray,
+        parent: IntArray,
+        via: IntArray,
+        targets: IntArray,
+        target_edges: IntArray,
+    ) -> Ball:
+        """Cut out one ball.
+
+        Parameters
+        ----------
+        nodes : ndarray
+            Nodes nearer than every target needs, nearest first.
+        parent, via : ndarray
+            Per node the position of its parent in the shortest-path tree, and the edge to it.
+        targets, target_edges : ndarray
+            Positions of the violated far ends, and their edges of E-.
+        """
+        kept = _keep(parent, targets, self.size)
+        local = np.cumsum(kept) - 1
+        induced = _induce(*self.adjacency, nodes[kept], via[kept], self._position)
+        edges, tail, head, tree = induced
+        return Ball(nodes[kept], edges, tail, head, local[targets], target_edges, tree)
+
+
+def positive_adjacency(graph: Graph) -> tuple[IntArray, IntArray, IntArray]:
+    """E+ by node: slices into the neighbours and the edge ids, both directions of every edge."""
+    ids = np.flatnonzero(graph.positive)
+    u, v = graph.edges[ids].T
+    tails = np.concatenate([u, v])
+    order = np.argsort(tails, kind="stable")
+    starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
+    return starts, np.concatenate([v, u])[order], np.concatenate([ids, ids])[order]
+
+
+@compiled
+def _keep(parent: IntArray, targets: IntArray, size: int) -> BoolArray:
+    """Which settled nodes make the ball: all on a tree path to a target, then the nearest."""
+    kept = np.zeros(len(parent), dtype=np.bool_)
+    kept[0] = True
+    left = size - 1
+    for node in targets:
+        while not kept[node]:
+            kept[node] = True
+            left -= 1
+            node = parent[node]
+    for node in range(len(parent)):
+        if left <= 0:
+            break
+        if not kept[node]:
+            kept[node] = True
+            left -= 1
+    return kept
+
+
+@compiled
+def _induce(
+    starts: IntArray,
+    neighbours: IntArray,
+    edge_ids: IntArray,
+    nodes: IntArray,
+    via: IntArray,
+    position: IntArray,
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """The edges of E+ between the given nodes: ids, local ends, and which is each node's `via`."""
+    for i in range(len(nodes)):
+        position[nodes[i]] = i
+    edges, tail, head = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
+    tree = np.full(len(nodes), -1)
+    for i in range(len(nodes)):
+        for k in range(starts[nodes[i]], starts[nodes[i] + 1]):
+            j = position[neighbours[k]]
+            if j > i:
+                if edge_ids[k] == via[j]:
+                    tree[j] = len(edges)
+                edges.append(edge_ids[k])
+                tail.append(i)
+                head.append(j)
+    for u in nodes:
+        position[u] = -1
+    return np.array(edges), np.array(tail), np.array(head), tree

@@ -1,0 +1,182 @@
+"""Exact detection: which negative edges have a violated cycle inequality at x.
+
+A cycle inequality of C reads ``x_uv <= sum of x over a path from u to v in E+``, so the edge uv of
+E- is violated iff the distance of its ends in E+, with lengths x, is smaller than ``x_uv``. Nodes
+that a path of length zero joins are the same place for every distance: they are merged first.
+What is left has the edges with ``0 < x < 1`` only (no path worth finding uses a longer one), and
+near the end of a solve these are few. That makes the last, exact rounds cheap.
+
+Lengths are added up in the order of the path, root first, on the merged graph as on the whole one:
+what is said to be violated is so to the last bit, and :func:`violated_cycles` finds the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.clock import Clock, TimeLimitReached
+from ..base.compiled import compiled
+from ..base.path_search import Network, clear, network, new_tree, search
+from ..instance.cover import Cover
+from ..instance.graph import Graph
+from ..lp.rows import Rows
+from .paper.ball import VIOLATION
+
+
+def violated_edges(
+    graph: Graph,
+    cover: Cover,
+    x: FloatArray,
+    clock: Clock | None = None,
+    violation: float = VIOLATION,
+) -> BoolArray:
+    """Which edges of ``cover.edges`` have a cycle inequality that x violates by > ``violation``.
+
+    Raises TimeLimitReached where the clock ends the search: half an answer would be none.
+
+    Examples
+    --------
+    >>> from bdcc_jax.instance.cover import vertex_cover
+    >>> triangle = Graph.from_edges([0, 1, 0], [1, 2, 2], [1.0, 1.0, -1.0])
+    >>> cover = vertex_cover(triangle, "greedy")
+    >>> violated_edges(triangle, cover, np.array([0.0, 1.0, 0.3])).tolist()
+    [True]
+    """
+    positive = graph.positive
+    place = graph.components(positive & (x == 0.0))
+    open_edges = np.flatnonzero(positive & (x > 0.0) & (x < 1.0))
+    u, v = place[graph.edges[open_edges]].T
+    apart = u != v
+    open_edges, u, v = open_edges[apart], u[apart], v[apart]
+    with (clock or Clock(None)).alarm() as stop:
+        violated = _violated(
+            network(int(place.max()) + 1, u, v, open_edges),
+            x,
+            cover.starts,
+            cover.edges,
+            place[cover.roots],
+            place[cover.far_ends],
+            violation,
+            stop,
+        )
+        if stop[0]:
+            raise TimeLimitReached
+    return violated
+
+
+def violated_cycles(
+    positive: Network,
+    cover: Cover,
+    x: FloatArray,
+    violated: BoolArray,
+    clock: Clock,
+    violation: float = VIOLATION,
+) -> Rows:
+    """The shortest cycle of every edge that :func:`violated_edges` has found, on the network of E+.
+
+    Raises TimeLimitReached if the clock ends the search before there is any.
+    """
+    with clock.alarm() as stop:
+        edges, starts = _shortest(
+            positive,
+            x,
+            cover.roots,
+            cover.starts,
+            cover.edges,
+            cover.far_ends,
+            violated,
+            violation,
+            stop,
+        )
+        if stop[0] and len(starts) == 1:
+            raise TimeLimitReached
+    return Rows.of_cycles(starts, edges)
+
+
+@compiled
+def _violated(
+    places: Network,
+    x: FloatArray,
+    shares: IntArray,
+    negative_edges: IntArray,
+    root_place: IntArray,
+    far_place: IntArray,
+    violation: float,
+    stop: BoolArray,
+) -> BoolArray:
+    """Search from the place of every root to the places of its far ends.
+
+    Another thread may set ``stop``: then no further root is searched.
+    """
+    n, starts = len(places.starts) - 1, places.starts
+    tree = new_tree(places)
+    violated = np.zeros(len(negative_edges), np.bool_)
+    for s in range(len(root_place)):
+        if stop[0]:
+            break
+        root, share = root_place[s], range(shares[s], shares[s + 1])
+        reach, missing = 0.0, 0
+        for j in share:
+            size, target = x[negative_edges[j]], far_place[j]
+            if size <= violation:
+                continue
+            if target == root:
+                violated[j] = True
+            elif starts[target] < starts[target + 1]:
+                reach = max(reach, size - violation)
+                missing += not tree.wanted[target]
+                tree.wanted[target] = True
+        touched = 0
+        if missing > 0 and starts[root] < starts[root + 1]:
+            touched = search(root, places, tree, x, x, 0.0, 0.0, reach, missing, n, n)
+        for j in share:
+            target = far_place[j]
+            tree.wanted[target] = False
+            if tree.distance[target] < x[negative_edges[j]] - violation:
+                violated[j] = True
+        clear(tree, touched)
+    return violated
+
+
+@compiled
+def _shortest(
+    positive: Network,
+    x: FloatArray,
+    roots: IntArray,
+    shares: IntArray,
+    negative_edges: IntArray,
+    far_ends: IntArray,
+    violated: BoolArray,
+    violation: float,
+    stop: BoolArray,
+) -> tuple[NDArray[np.int32], IntArray]:
+    """The cycles one after another with their negative edge first, and where each starts."""
+    n = len(positive.starts) - 1
+    tree = new_tree(positive)
+    cycles, ends = [np.int32(0) for _ in range(0)], [0]
+    for s in range(len(roots)):
+        share = range(shares[s], shares[s + 1])
+        reach, missing = 0.0, 0
+        for j in share:
+            if violated[j]:
+                reach = max(reach, x[negative_edges[j]] - violation)
+                tree.wanted[far_ends[j]] = True
+                missing += 1
+        if missing == 0:
+            continue
+        if stop[0]:
+            break
+        touched = search(roots[s], positive, tree, x, x, -1.0, 0.0, reach, missing, n, n)
+        for j in share:
+            tree.wanted[far_ends[j]] = False
+            e, v = negative_edges[j], far_ends[j]
+            if violated[j] and tree.distance[v] < x[e] - violation:
+                cycles.append(np.int32(e))
+                while v != roots[s]:
+                    cycles.append(tree.edge[v])
+                    v = tree.parent[v]
+                ends.append(len(cycles))
+        clear(tree, touched)
+    return np.array(cycles, dtype=np.int32), np.array(ends)

@@ -1,1 +1,0 @@
-"""The Benders subproblems: detection, solvers, rows."""
