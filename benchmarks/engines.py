@@ -18,8 +18,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from bdcc_jax.instances import add_data_option, instance
-from bdcc_jax.markdown import print_header, print_row
 
 from bdcc_jax import Graph, Options
 from bdcc_jax.base import compilation_cache
@@ -27,12 +25,16 @@ from bdcc_jax.base.arrays import FloatArray, IntArray
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
+from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.device import device_packing
 from bdcc_jax.separation.device.bellman_ford import arc_groups
 from bdcc_jax.separation.device.cell_packing import HOPS, Packing
 from bdcc_jax.separation.device.device_finder import DeviceFinder
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
 from bdcc_jax.separation.engine import Engine, FlowEngine, make_engine
+
+from .instances import add_data_option, instance
+from .markdown import print_header, print_row
 
 NAMES = (
     "opengm-imageseg-stitched/image-seg-piece06",
@@ -151,15 +153,10 @@ def converge(graph: Graph, engine: Engine, limit: float) -> Run:
     """Solve the LP over all cycle inequalities."""
     clock, master = Clock(limit), Master(graph.weights)
     violated, fallbacks = [], 0
-    while True:
-        with clock.measure("master"):
-            x = master.solve(clock)
-        separation = engine.separate(x, clock)
-        master.add(separation.rows)
-        fallbacks += separation.fallbacks
-        if separation.satisfied:
-            break
-        violated.append(separation.violated_roots)
+    for cut in cutting_planes(master, [engine.separate], clock):
+        fallbacks += cut.found.fallbacks
+        if not cut.last:
+            violated.append(cut.found.violated_roots)
     return Run(violated, master.n_rows, dict(clock.spent), master.proven_bound, fallbacks)
 
 

@@ -13,6 +13,7 @@ from bdcc_jax.base.arrays import FloatArray
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
+from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.engine import FlowEngine
 from bdcc_jax.separation.paper.ball import Ball
 from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
@@ -34,13 +35,9 @@ def subproblems(graph: Graph, ball_size: int) -> list[Subproblem]:
     finder = DijkstraFinder(graph, vertex_cover(graph, "greedy"), ball_size)
     engine = FlowEngine(finder, ReferenceSolver(graph), "split")
     rounds: list[tuple[list[Ball], FloatArray]] = []
-    while True:
-        x = master.solve(clock)
-        balls = finder.find(x, clock)
-        if not balls:
-            break
-        rounds.append((balls, x))
-        master.add(engine.separate(x, clock).rows)
+    for cut in cutting_planes(master, [engine.separate], clock):
+        if not cut.last:
+            rounds.append((finder.find(cut.x, clock), cut.x))
     chosen = sorted({0, len(rounds) // 2, len(rounds) - 1}) if rounds else []
     return [Subproblem(graph, ball, rounds[r][1]) for r in chosen for ball in rounds[r][0]]
 

@@ -68,6 +68,12 @@ def whole(rng, n):
     return u, v, w
 
 
+def large_whole(rng, n):
+    """A thousandth of the smallest is many units, and so is a share of the sum."""
+    u, v, w = complete(rng, n)
+    return u, v, np.sign(w) * (10.0 ** rng.integers(3, 13) + rng.integers(0, 9, len(w)))
+
+
 def tenths(rng, n):
     u, v, w = complete(rng, n)
     return u, v, rng.integers(-9, 10, len(w)) / 10
@@ -84,7 +90,7 @@ def wide(rng, n):
 
 
 KINDS = (
-    inside, hanging, several, two_magnitudes, cancelling, whole, tenths, smallest, wide,
+    inside, hanging, several, two_magnitudes, cancelling, whole, large_whole, tenths, smallest, wide,
 )  # fmt: skip
 
 
@@ -103,7 +109,7 @@ def check(seed: int, kind, options: Options) -> str:
         left = presolve(graph).graph if options.presolve else graph
         sizes = [abs(Fraction(w)) for w in (left if left.m else graph).weights.tolist()]
         assert 1000 * too_much <= min(sizes, default=0)
-        assert kind is not whole or too_much == 0
+        assert kind not in (whole, large_whole) or too_much == 0
     return str(result.status)
 
 
@@ -175,3 +181,13 @@ def forge(certificate, labels, graph):
     del content["digest"]
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def test_a_certificate_of_whole_weights_must_be_exact():
+    """Apart by 1, which is less than a thousandth of any weight."""
+    graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [5000.0, 5001.0, -9000.0])
+    result = solve(graph)
+    assert (result.objective, result.labels.tolist()) == (-4000.0, [0, 1, 0])
+    forged = forge(result.certificate, np.array([0, 0, 1]), graph)
+    with pytest.raises(Rejected, match="optimal"):
+        verify(graph, forged)

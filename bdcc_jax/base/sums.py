@@ -8,7 +8,7 @@ that nobody has to assume that it is nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum, inf, isfinite, nextafter
+from math import fsum, gcd, inf, isfinite, nextafter
 
 import numpy as np
 
@@ -133,6 +133,20 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     if not float(np.abs(weights).sum()) * (1.0 + 2.0**-30) <= most * power:
         return 0.0
     return power * float(np.gcd.reduce(np.abs(weights / power).astype(np.int64)))
+
+
+def common_unit(weights: FloatArray) -> float:
+    """As ``exact_unit``, and the greatest common divisor of whole numbers of any size.
+
+    Examples
+    --------
+    >>> common_unit(np.array([3e15, 6e17])), common_unit(np.array([0.1, 1e9]))
+    (3000000000000000.0, 0.0)
+    """
+    unit = exact_unit(weights)
+    if unit == 0.0 and len(weights) and bool((weights == np.floor(weights)).all()):
+        unit = float(gcd(*map(int, weights.tolist())))
+    return unit
 
 
 def sum_down(terms: FloatArray | Sequence[float]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import highspy
@@ -36,14 +37,23 @@ class IntegerMaster(Master):
         Relative gap at which to stop.
     absolute_gap : float
         The same, absolute.
+    start : callable, optional
+        Returns the cut of the best clustering; every run starts from it.
     """
 
     REMEDIES = ({}, {"presolve": "off"}, {"presolve": "on"})
 
     def __init__(
-        self, weights: FloatArray, rows: Rows, *, gap: float = 0.0, absolute_gap: float = 0.0
+        self,
+        weights: FloatArray,
+        rows: Rows,
+        *,
+        gap: float = 0.0,
+        absolute_gap: float = 0.0,
+        start: Callable[[], FloatArray] | None = None,
     ) -> None:
         super().__init__(weights)
+        self._start = start
         self.add(rows)
         kinds = np.full(len(weights), highspy.HighsVarType.kInteger)
         self._highs.changeColsIntegrality(len(kinds), self._columns, kinds)
@@ -66,9 +76,12 @@ class IntegerMaster(Master):
         }.items():
             self._highs.setOptionValue(option, value)
 
-    def start_from_clustering(self, cut: FloatArray) -> None:
-        """Let the next run start from the cut of a clustering."""
-        self._highs.setSolution(len(cut), self._columns, cut)
+    def solve(self, clock: Clock) -> FloatArray:
+        """A minimiser, as far as HiGHS' branch and bound can tell."""
+        if self._start is not None:
+            cut = self._start()
+            self._highs.setSolution(len(cut), self._columns, cut)
+        return super().solve(clock)
 
     def _solution(self, status: Any) -> FloatArray | None:
         # Integral up to HiGHS' tolerance: exactly integral, so that detection is exact too.

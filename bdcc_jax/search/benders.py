@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
-from math import inf
 
 import numpy as np
 
@@ -25,12 +23,13 @@ from ..proofs.certificate import Claim, Proof, Relaxation
 from ..proofs.parts import Division
 from ..separation.device.devices import Devices, Host
 from ..separation.engine import make_engine
-from ..separation.odd_wheels import violated_wheels
+from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
 from . import blocks
 from .bounds import Bounds
 from .branching import Tree
+from .cutting_planes import cutting_planes, keep_all
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +96,7 @@ class Benders:
         self.lp = rows, multipliers
         self._phase: Phase = "lp"
         self._rounds = 0
-        self._tightened = -inf  # the lower bound when the last odd wheels were added
+        self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
 
@@ -135,10 +134,14 @@ class Benders:
 
     def integrate(self) -> Status | None:
         """Let HiGHS solve the ILP, starting from the rows of the LP; what it finds is no proof."""
-        self._phase = "ilp"
-        allowance = max(self._options.absolute_gap, self._bounds.tolerance / 2)
+        self._phase, bounds = "ilp", self._bounds
+        allowance = max(self._options.absolute_gap, bounds.tolerance / 2)
         self._master = IntegerMaster(
-            self._graph.weights, self._master.rows, gap=self._gap, absolute_gap=allowance
+            self._graph.weights,
+            self._master.rows,
+            gap=self._gap,
+            absolute_gap=allowance,
+            start=lambda: bounds.cut,
         )
         try:
             if status := self._loop():
@@ -181,58 +184,43 @@ class Benders:
         return self._master.rows, self._master.multipliers
 
     def _loop(self) -> Status | None:
-        while True:
-            spent = dict(self._clock.spent)
-            self._clock.longest.clear()
-            self._rounds += 1
-            x = self._x = self._solve_master()
-            separation = self._engine.separate(x, self._clock)
-            if separation.fallbacks:
-                logger.info("%d subproblems fell back to an exact solver", separation.fallbacks)
-            if separation.satisfied:
-                separation = self._tighten(x, separation)
-            converged = separation.satisfied and len(separation.rows) == 0
-            stuck = not converged and self._master.has(separation.rows)
-            self._round(x, converged)
-            if stuck:
+        """Lines 4 to 14 of Algorithm 1, and what is reported of them."""
+        separators = [self._engine.separate]
+        if self._phase == "lp" and self._options.odd_wheels:
+            separators.append(self._wheels)
+        turns = cutting_planes(
+            self._master,
+            separators,
+            self._clock,
+            enough=self._learn,
+            forget=self._master.drop_slack_rows if self._options.rows == "split" else keep_all,
+        )
+        spent = self._new_round()
+        for cut in turns:
+            self._x = cut.x
+            if cut.found.fallbacks:
+                logger.info("%d subproblems fell back to an exact solver", cut.found.fallbacks)
+            if cut.last and not cut.converged:
                 logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
-            elif not converged:
-                if self._options.rows == "split":
-                    self._master.drop_slack_rows(x)
-                self._master.add(separation.rows)
-            status = self._observe(self._describe(separation, spent))
-            if status or converged or stuck:
+            self._round(cut.x, cut.converged)
+            if status := self._observe(self._describe(cut.found, spent)):
                 return status
+            spent = self._new_round()
+        return None
 
-    def _tighten(self, x: FloatArray, separation: Separation) -> Separation:
-        """Add odd wheels, once all cycle inequalities hold and as long as that pays."""
-        lower, upper = self._bounds.lower, self._bounds.upper
-        pays = lower - self._tightened >= PROGRESS * (upper - lower)
-        if self._phase == "ilp" or not self._options.odd_wheels or not pays:
-            return separation
-        self._tightened = lower
-        with self._clock.measure("subproblems"):
-            rows = violated_wheels(self._graph, x, self._clock)
-        return replace(separation, rows=rows, violated_roots=len(rows))
+    def _new_round(self) -> dict[str, float]:
+        """Count a round; returns what was spent before it."""
+        self._rounds += 1
+        self._clock.longest.clear()
+        return dict(self._clock.spent)
 
-    def _solve_master(self) -> FloatArray:
+    def _learn(self) -> bool:
+        """Take over what the master has proven, finished or not; no bound ends the loop."""
         bounds, master = self._bounds, self._master
-        with self._clock.measure("master"):
-            if isinstance(master, IntegerMaster):
-                master.start_from_clustering(bounds.cut)
-            try:
-                x = master.solve(self._clock)
-            finally:
-                self._learn()
-            if self._phase == "lp":
-                self.lp = master.rows, master.multipliers
-            return x
-
-    def _learn(self) -> None:
-        """Take over what the master has proven, finished or not."""
-        bounds, master = self._bounds, self._master
+        if self._phase == "lp" and np.isfinite(master.proven_bound):
+            self.lp = master.rows, master.multipliers
         if master.proven_bound <= bounds.lower:
-            return
+            return False
         proof: Proof
         if self._phase == "ilp":
             known = bounds.proof
@@ -240,6 +228,7 @@ class Benders:
         else:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
         bounds.raise_lower(master.proven_bound, proof)
+        return False
 
     def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock

@@ -23,6 +23,7 @@ from ..lp.rows import Rows
 from ..proofs.certificate import Relaxation
 from ..proofs.parts import Parts
 from ..separation.packing import PackingEngine
+from .cutting_planes import cutting_planes
 
 BLOCK_EDGES = 50_000
 """About as many edges make a block; instances with twice as many are cut into blocks."""
@@ -71,15 +72,12 @@ def start_from_blocks(
 
 
 def _solve(block: Graph, reach: int | None, clock: Clock) -> Master:
-    """The LP of one block, all cycle inequalities satisfied as far as HiGHS can."""
+    """The LP of one block, all cycle inequalities satisfied as far as HiGHS can.
+
+    Converged or not, the master of all blocks has something to start from.
+    """
     master = Master(block.weights)
     engine = PackingEngine(block, vertex_cover(block, "greedy", clock), reach)
-    while True:
-        with clock.measure("master"):
-            x = master.solve(clock)
-        separation = engine.separate(x, clock)
-        # Either way the master has something to start from; its own loop has the last word.
-        if separation.satisfied or master.has(separation.rows):
-            return master
-        master.drop_slack_rows(x)
-        master.add(separation.rows)
+    for _ in cutting_planes(master, [engine.separate], clock, forget=master.drop_slack_rows):
+        pass
+    return master

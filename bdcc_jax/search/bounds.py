@@ -9,7 +9,7 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.records import Status
-from ..base.sums import exact_sum, exact_unit, sum_down, sum_up
+from ..base.sums import common_unit, exact_sum, exact_unit, sum_down, sum_up
 from ..instance.graph import Graph
 from ..proofs.certificate import Proof, Relaxation
 
@@ -34,13 +34,18 @@ def allowed_excess(weights: FloatArray) -> float:
 
     Examples
     --------
-    >>> allowed_excess(np.array([-2e6, 3e6, 0.5]))
-    0.0005
+    >>> allowed_excess(np.array([-2e6, 3e6, 0.7]))
+    0.0007
+    >>> allowed_excess(np.array([-5e12, 5e12 + 1]))
+    0.5
     """
     if len(weights) == 0:
         return 0.0
     sizes = np.abs(weights)
-    return min(TOLERANCE * float(sizes.min()), MOST * float(sizes.sum()))
+    allowed = min(TOLERANCE * float(sizes.min()), MOST * float(sizes.sum()))
+    # Clusterings whose costs differ by less than a unit cost the same.
+    unit = common_unit(weights)
+    return min(allowed, unit / 2) if unit else allowed
 
 
 class Bounds:

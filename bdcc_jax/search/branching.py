@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import replace
 from math import fsum, inf
 
 import numpy as np
@@ -28,10 +27,11 @@ from ..lp.master import Master
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Contradiction, Leaf, Why
 from ..proofs.rows_in_nodes import a_path
-from ..separation.odd_wheels import violated_wheels
+from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
 from .bounds import Bounds
+from .cutting_planes import cutting_planes
 
 FRACTIONAL = 1e-6
 """A value of x this far from 0 and 1 is fractional."""
@@ -173,33 +173,24 @@ class Tree:
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
         engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
-        tightened = -inf
-        while True:
-            with clock.measure("master"):
-                x = master.solve(clock)
+
+        def enough() -> bool:
             if master.proven_bound > node.bound:
                 used = np.flatnonzero(master.multipliers > 0)
                 node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])
-            gap = bounds.cutoff - node.bound
-            if gap <= 0.0:
-                node.exhausted = True
-                return
-            separation = engine.separate(x, clock)
-            if separation.satisfied and node.bound - tightened >= PAYS * gap:
-                tightened = node.bound
-                with clock.measure("subproblems"):
-                    wheels = violated_wheels(signed, x, clock)
-                separation = replace(separation, rows=wheels, violated_roots=len(wheels))
-            # Rows that HiGHS has and does not obey are no help: dividing is right whatever x is.
-            if master.has(separation.rows):
-                self._look_around(x)
-                near = bounds.cutoff - node.bound <= bounds.noise
-                node.exhausted = near or bool((kept | cut).all())
-                node.edge = _most_open(x, kept | cut, graph)
-                node.basis = master.basis
-                return
-            found.append(separation)
-            master.add(separation.rows)
+            node.exhausted = node.bound >= bounds.cutoff
+            return node.exhausted
+
+        wheels = OddWheels(signed, PAYS, lambda: (node.bound, bounds.cutoff))
+        for turn in cutting_planes(master, [engine.separate, wheels], clock, enough=enough):
+            if not turn.last:
+                found.append(turn.found)
+                continue
+            self._look_around(turn.x)
+            near = bounds.cutoff - node.bound <= bounds.noise
+            node.exhausted = near or bool((kept | cut).all())
+            node.edge = _most_open(turn.x, kept | cut, graph)
+            node.basis = master.basis
 
 
 def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:

@@ -16,6 +16,9 @@ shortest path from i to its mirror image in two copies of the graph whose edges 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,6 +29,7 @@ from ..base.heap import drop_top, push
 from ..base.path_search import Network, network
 from ..instance.graph import Graph
 from ..lp.rows import Rows
+from .separation import Separation
 
 VIOLATION = 1e-3
 """Wheels that are violated by less hardly move the bound."""
@@ -59,6 +63,36 @@ def violated_wheels(graph: Graph, x: FloatArray, clock: Clock | None = None) -> 
     values = np.repeat([1.0, -1.0], len(row))
     order = np.argsort(rows, kind="stable")
     return Rows(2 * ends, indices[order].astype(np.int32), values[order], (lengths - 1) / 2)
+
+
+class OddWheels:
+    """Odd wheels for the loop, as long as the last ones have closed a share of the gap.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    share : float
+        Of the gap, which wheels have to close.
+    bounds : callable
+        Returns the lower and the upper bound as they are now.
+    """
+
+    def __init__(
+        self, graph: Graph, share: float, bounds: Callable[[], tuple[float, float]]
+    ) -> None:
+        self._graph, self._share, self._bounds = graph, share, bounds
+        self._before = -inf  # the lower bound when wheels were last looked for
+
+    def __call__(self, x: FloatArray, clock: Clock) -> Separation:
+        """Wheels that x violates, all cycle inequalities being satisfied."""
+        lower, upper = self._bounds()
+        if lower - self._before < self._share * (upper - lower):
+            return Separation.nothing_violated()
+        self._before = lower
+        with clock.measure("subproblems"):
+            rows = violated_wheels(self._graph, x, clock)
+        return Separation(rows, violated_roots=0, fallbacks=0, satisfied=True)
 
 
 @compiled
