@@ -90,7 +90,8 @@ def wide(rng, n):
 
 
 KINDS = (
-    inside, hanging, several, two_magnitudes, cancelling, whole, large_whole, tenths, smallest, wide,
+    inside, hanging, several, two_magnitudes, cancelling,
+    whole, large_whole, tenths, smallest, wide,
 )  # fmt: skip
 
 

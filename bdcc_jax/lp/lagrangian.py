@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from math import fsum
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..base.arrays import BoolArray, FloatArray
-from ..base.sums import sum_down
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.compiled import compiled
+from ..base.sums import sum_down, two_sum
 from .rows import Rows
 
-EPSILON = np.finfo(np.float64).eps
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +40,11 @@ class Lagrangian:
     def of(cls, weights: FloatArray, rows: Rows, multipliers: FloatArray) -> Lagrangian:
         """Relax the rows with multipliers ``y >= 0``.
 
-        ``r_e`` is a floating-point sum of k_e + 1 terms; it is lowered by the classic error bound
-        ``(k_e + 2) eps`` times the sum of their magnitudes, so it holds in exact arithmetic.
+        The coefficients are summed up as pairs of float64, so that they are off by little more than
+        a rounding of their own, which may be many orders smaller than the terms.
         """
-        m = len(weights)
-        magnitudes = Rows(rows.starts, rows.indices, np.abs(rows.values), rows.upper)
-        terms = np.bincount(rows.indices, minlength=m)
-        error = (terms + 2) * EPSILON * (np.abs(weights) + magnitudes.combine(multipliers, m))
-        error[terms == 0] = 0.0
-        reduced = weights + rows.combine(multipliers, m) - error
-        return cls(reduced, constant(rows.upper, multipliers), 2.0 * error)
+        lowest, error = _reduced(weights, rows.starts, rows.indices, rows.values, multipliers)
+        return cls(lowest, constant(rows.upper, multipliers), error)
 
     @property
     def bound(self) -> float:
@@ -78,3 +75,36 @@ def constant(upper: FloatArray, multipliers: FloatArray) -> float:
     """Lower bound on ``-b y`` in exact arithmetic: every product may be off by half an ulp."""
     products = multipliers * upper
     return -fsum(products) - EPSILON * fsum(np.abs(products))
+
+
+@compiled
+def _reduced(
+    weights: FloatArray,
+    starts: IntArray,
+    indices: NDArray[np.int32],
+    values: FloatArray,
+    multipliers: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Lower bounds on ``w + omega^T y``, and how much larger the sums may be."""
+    m = len(weights)
+    high, low, lost = weights.copy(), np.zeros(m), np.zeros(m)
+    for i in range(len(multipliers)):
+        y = multipliers[i]
+        if y == 0.0:
+            continue
+        for k in range(starts[i], starts[i + 1]):
+            e, term = indices[k], y * values[k]
+            high[e], rounded = two_sum(high[e], term)
+            low[e], off = two_sum(low[e], rounded)
+            lost[e] += abs(off)
+            if abs(values[k]) != 1.0:  # the product was rounded
+                lost[e] += EPSILON * abs(term)
+    lowest, error = np.empty(m), np.zeros(m)
+    for e in range(m):
+        s, rest = two_sum(high[e], low[e])
+        lowest[e] = s
+        if rest != 0.0 or lost[e] != 0.0:
+            off = 2.0 * lost[e]
+            lowest[e] = np.nextafter(s + (rest - off), -np.inf)
+            error[e] = 2.0 * (np.nextafter(s + (rest + off), np.inf) - lowest[e])
+    return lowest, error

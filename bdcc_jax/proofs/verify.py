@@ -150,7 +150,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             ways = [{"rule": "lp", "rows": own[p]}, *proofs.get(str(p), [])]
             piece = outside.without(xs)
             bound += (best := max(self.prove(piece, way) for way in ways))
-            good.append(piece.near(best))
+            good.append(piece.near(piece.cost() - best))
         graph.met = None if crossing or any(outside.at) else all(good)
         return bound + outside.negative, outside
 
@@ -176,8 +176,8 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             left.step(*step)
         rest = left.without(_ids(nodes, len(left.at)))
         constant, bound = left.constant + left.negative, self.prove(rest, proof)
-        slack = 1000 * (graph.cost() - constant - rest.cost())
-        graph.met = rest.optimal(bound) and slack <= min(graph.least(), rest.least() or inf)
+        slack, least = graph.cost() - constant - rest.cost(), rest.least() or inf
+        graph.met = rest.optimal(bound) and graph.near(slack) and 1000 * slack <= least
         return constant + bound
 
     def _by_fixing(self, graph: _Graph, lp: Any, kept: Any, cut: Any, proof: Any) -> int:
@@ -224,12 +224,12 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
     def optimal(self, bound: int) -> bool:
-        return self.near(bound) if self.met is None else self.met or self.cost() <= bound
+        return self.near(self.cost() - bound) if self.met is None else self.met
 
-    def near(self, bound: int) -> bool:  # whole weights, or few units: exactly
+    def near(self, gap: int) -> bool:  # whole weights, or few units: exactly
         size = sum(map(abs, self.weights().values()))
         unit = self.unit if self.unit % self._prover.one == 0 or size <= self.unit << 52 else inf
-        return (gap := self.cost() - bound) <= 0 or (1000 * gap <= self.least() and gap < unit)
+        return gap <= 0 or (1000 * gap <= self.least() and gap < unit)
 
     def add(self, a: int, b: int, amount: int | None) -> int:
         before = self.at[a].pop(b, 0)

@@ -187,7 +187,7 @@ class Tree:
                 found.append(turn.found)
                 continue
             self._look_around(turn.x)
-            near = bounds.cutoff - node.bound <= bounds.noise
+            near = bounds.upper - node.bound <= bounds.noise
             node.exhausted = near or bool((kept | cut).all())
             node.edge = _most_open(turn.x, kept | cut, graph)
             node.basis = master.basis
