@@ -25,14 +25,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from bdcc_jax.instances import Instance, folder, instance, spread
-from bdcc_jax.machine import commit, machine, versions
-from bdcc_jax.runs import Job, Runner
-from bdcc_jax.store import Record, Store, newest
-
-from bdcc_jax import FormatError, ablation, comparison, figure1, phases, table1
+from bdcc_jax import FormatError
 from bdcc_jax.image import PICTURES
-from bdcc_jax.separation.device import devices
+
+from . import ablation, comparison, devices, figure1, phases, table1
+from .instances import Instance, folder, instance, spread
+from .machine import commit, machine, versions
+from .runs import Job, Runner
+from .store import Record, Store, newest
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "table1": table1,

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import geometric_mean
 
-from bdcc_jax.instances import Instance
-from bdcc_jax.markdown import table
-from bdcc_jax.methods import DEFAULT, bdcc
-from bdcc_jax.runs import Job
-from bdcc_jax.store import Record
-
 from bdcc_jax import Options
+
+from .instances import Instance
+from .markdown import table
+from .methods import DEFAULT, bdcc
+from .runs import Job
+from .store import Record
 
 TITLE = "Ablation: one change at a time"
 BASE = DEFAULT.name

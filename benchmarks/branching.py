@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from bdcc_jax.markdown import print_header, print_row
 
 from bdcc_jax import Graph, Options, solve
+
+from .markdown import print_header, print_row
 
 Weights = Callable[[np.random.Generator, int], np.ndarray]
 

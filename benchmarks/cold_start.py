@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from statistics import median
 
-from bdcc_jax.instances import planar
-from bdcc_jax.markdown import print_header, print_row
-
 import bdcc_jax
+
+from .instances import planar
+from .markdown import print_header, print_row
 
 PARTS = ("import", "compile", "solve", "whole process")
 

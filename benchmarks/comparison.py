@@ -8,14 +8,14 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
-from bdcc_jax.instances import Instance
-from bdcc_jax.markdown import table
-from bdcc_jax.methods import CLASSIC, DEFAULT, GAEC, KLJ, bioimage, paper, paper_name
-from bdcc_jax.runs import Job, reached, trace
-from bdcc_jax.store import Record
-
 from bdcc_jax.result import relative_gap
-from bdcc_jax.show.plots import grid, save, seconds_axis, shares
+
+from .instances import Instance
+from .markdown import table
+from .methods import CLASSIC, DEFAULT, GAEC, KLJ, bioimage, paper, paper_name
+from .plots import grid, save, seconds_axis, shares
+from .runs import Job, reached, trace
+from .store import Record
 
 TITLE = "Methods"
 CLOSE = 0.01

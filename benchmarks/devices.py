@@ -8,19 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from bdcc_jax.instances import Instance
-from bdcc_jax.markdown import table
-from bdcc_jax.methods import Method, Outcome, bdcc
-from bdcc_jax.runs import Job
-from bdcc_jax.store import Record
 
-from bdcc_jax import Graph, Options, PDLPOptions, lp_solvers
+from bdcc_jax import Graph, Options, PDLPOptions
 from bdcc_jax.base import compilation_cache
-from bdcc_jax.search.pool import subproblems
 from bdcc_jax.separation.device.batched import Batch
 from bdcc_jax.separation.device.flow_problems import FlowProblems
 from bdcc_jax.separation.device.flows import solve_flows
-from bdcc_jax.show.plots import grid, save
+
+from . import lp_solvers
+from .instances import Instance
+from .markdown import table
+from .methods import Method, Outcome, bdcc
+from .plots import grid, save
+from .pool import subproblems
+from .runs import Job
+from .store import Record
 
 TITLE = "Devices"
 PHASES = ("master", "detection", "subproblems", "rounding")

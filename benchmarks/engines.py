@@ -18,8 +18,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from bdcc_jax.instances import add_data_option, instance
-from bdcc_jax.markdown import print_header, print_row
 
 from bdcc_jax import Graph, Options
 from bdcc_jax.base import compilation_cache
@@ -33,6 +31,9 @@ from bdcc_jax.separation.device.cell_packing import HOPS, Packing
 from bdcc_jax.separation.device.device_finder import DeviceFinder
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
 from bdcc_jax.separation.engine import Engine, FlowEngine, make_engine
+
+from .instances import add_data_option, instance
+from .markdown import print_header, print_row
 
 NAMES = (
     "opengm-imageseg-stitched/image-seg-piece06",

@@ -18,12 +18,13 @@ from statistics import geometric_mean, median
 from typing import Protocol
 
 import numpy as np
-from bdcc_jax.baselines import classic
-from bdcc_jax.instances import Instance, add_data_option, families, planar
-from bdcc_jax.markdown import print_header, print_row
 
 import bdcc_jax
 from bdcc_jax import Graph
+
+from .baselines import classic
+from .instances import Instance, add_data_option, families, planar
+from .markdown import print_header, print_row
 
 AGREEMENT = 1e-8
 """Share of the sum of all |w| by which two optima may differ."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bdcc_jax.instances import Instance, spread
-from bdcc_jax.methods import TAUS, paper, paper_name
-from bdcc_jax.runs import Clock, Job, trace
-from bdcc_jax.store import Record
-
-from bdcc_jax.show.plots import grid, save, seconds_axis
+from .instances import Instance, spread
+from .methods import TAUS, paper, paper_name
+from .plots import grid, save, seconds_axis
+from .runs import Clock, Job, trace
+from .store import Record
 
 TITLE = "Figure 1: gap over time, and total against parallel time"
 PANELS = 4

@@ -10,13 +10,15 @@ from math import isfinite
 from typing import Any
 
 import jax
-from bdcc_jax.baselines import classic
 
 import bdcc_jax
 from bdcc_jax import Graph, Options
 from bdcc_jax.base.environment import package_version
 from bdcc_jax.cli.common import finite
-from bdcc_jax.primal import THEIRS, bioimage_outcomes, greedy_additive, kernighan_lin
+from bdcc_jax.primal import greedy_additive, kernighan_lin
+
+from .baselines import classic
+from .heuristics import THEIRS, bioimage_outcomes
 
 Outcome = dict[str, Any]
 """``status``, ``objective``, ``lower_bound`` (None without one), ``seconds`` and ``history``."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-from bdcc_jax.instances import Instance
-from bdcc_jax.markdown import table
-from bdcc_jax.methods import DEFAULT, paper, paper_name
-from bdcc_jax.runs import Job
-from bdcc_jax.store import Record
+from .instances import Instance
+from .markdown import table
+from .methods import DEFAULT, paper, paper_name
+from .runs import Job
+from .store import Record
 
 TITLE = "Phases of a run"
 GOOD = 0.01

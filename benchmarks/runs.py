@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
-from bdcc_jax.instances import Instance, fingerprint, planar
-from bdcc_jax.machine import commit, machine, versions
-from bdcc_jax.methods import Method
-from bdcc_jax.store import Record, Store, key
-
 from bdcc_jax import Graph
 from bdcc_jax.result import relative_gap
+
+from .instances import Instance, fingerprint, planar
+from .machine import commit, machine, versions
+from .methods import Method
+from .store import Record, Store, key
 
 Clock = Literal["wall", "serial", "parallel"]
 Job = tuple[Instance, Method]

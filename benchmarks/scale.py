@@ -17,11 +17,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from bdcc_jax.instances import add_data_option, instance, planar
-from bdcc_jax.markdown import print_header, print_row
 
 import bdcc_jax
 from bdcc_jax import Result
+
+from .instances import add_data_option, instance, planar
+from .markdown import print_header, print_row
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 TIME_LIMIT = 900.0

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from bdcc_jax import PDLPOptions, lp_solvers
+from bdcc_jax import PDLPOptions
 from bdcc_jax.base import compilation_cache
-from bdcc_jax.search.pool import Subproblem, pool
 from bdcc_jax.separation.device.batched import Batch, loose
 from bdcc_jax.separation.device.flow_batch import layouts
 from bdcc_jax.separation.device.flow_problems import (
@@ -30,6 +29,9 @@ from bdcc_jax.separation.device.flows import BLOCK_ENTRIES, Solution, solve_flow
 from bdcc_jax.separation.device.reduction import reduce_flows
 from bdcc_jax.separation.device.restriction import restrict
 from bdcc_jax.separation.paper.paths import Flow, decompose
+
+from . import lp_solvers
+from .pool import Subproblem, pool
 
 FAMILIES = {
     "image": ("bsds300test-rf255ucm", "opengm-knott3d-stitched", "opengm-imageseg-stitched"),

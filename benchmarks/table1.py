@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bdcc_jax.instances import Instance
-from bdcc_jax.markdown import table
-from bdcc_jax.methods import DEFAULT, paper, paper_name
-from bdcc_jax.runs import Clock, Job, Point, trace
-from bdcc_jax.store import Record
+from .instances import Instance
+from .markdown import table
+from .methods import DEFAULT, paper, paper_name
+from .runs import Clock, Job, Point, trace
+from .store import Record
 
 GAPS = (0.1, 1.0, 10.0)
 TIMES = (1, 10, 50, 100, 300)

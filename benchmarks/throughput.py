@@ -15,9 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bdcc_jax.instances import planar
-from bdcc_jax.markdown import print_header, print_row
-
 import bdcc_jax
 from bdcc_jax import Graph, Options
 from bdcc_jax.base import compilation_cache
@@ -31,6 +28,9 @@ from bdcc_jax.separation.device.flows import BLOCK_ENTRIES, solve_flows
 from bdcc_jax.separation.device.reduction import reduce_flows
 from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
+
+from .instances import planar
+from .markdown import print_header, print_row
 
 FAMILY = "bsds300test-rf255ucm"
 SIZES = (1, 8, 32, 128, 512, 2048, 4096)

@@ -344,7 +344,8 @@ def test_killed_and_resumed(tmp_path):
     write(graph, tmp_path / "hard.npz")
     path = tmp_path / "run.npz"
     code = (
-        "from bdcc_jax import checkpoint, cli; checkpoint.INTERVAL = 0.0;"
+        "from bdcc_jax import cli; from bdcc_jax.search import checkpoint;"
+        "checkpoint.INTERVAL = 0.0;"
         "cli.main(['solve', 'hard.npz', '--checkpoint', 'run.npz'])"
     )
     child = subprocess.Popen(
