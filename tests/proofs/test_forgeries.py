@@ -217,7 +217,7 @@ def test_too_much_work_is_refused():
 
 def test_the_solver_asks_for_less_than_half_of_what_is_allowed(monkeypatch):
     """Also where every node is in an enumeration, or in a join of a dense instance."""
-    monkeypatch.setattr(sys.modules["bdcc_jax.verify"], "WORK", WORK // 2)
+    monkeypatch.setattr(sys.modules["bdcc_jax.proofs.verify"], "WORK", WORK // 2)
     rng = np.random.default_rng(0)
     cluster, (u, v) = rng.integers(0, 4, 100), np.triu_indices(100, 1)
     w = np.where((cluster[u] == cluster[v]) ^ (rng.random(len(u)) < 0.05), 1, -1)
