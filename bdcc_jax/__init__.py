@@ -1,6 +1,7 @@
 """Exact correlation clustering (minimum cost multicut) by Benders decomposition."""
 
 import logging
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base.environment import show_versions
@@ -14,6 +15,12 @@ from .solve import solve
 from .weights import weights_from_probabilities
 
 if TYPE_CHECKING:
+    from . import graphs as graphs
+    from . import image as image
+    from . import io as io
+    from . import layers as layers
+    from . import metrics as metrics
+    from . import report as report
     from .estimator import CorrelationClustering as CorrelationClustering
 
 __all__ = [
@@ -39,11 +46,15 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+_SUBPACKAGES = ("graphs", "image", "io", "layers", "metrics", "report")
+
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
 
 
 def __getattr__(name: str) -> Any:
-    """Import the estimator at its first use, so that scikit-learn is needed only by its users."""
+    """Import at its first use what takes a while, or needs packages that only its users have."""
+    if name in _SUBPACKAGES:
+        return import_module(f".{name}", __name__)
     if name == "CorrelationClustering":
         from .estimator import CorrelationClustering
 
@@ -52,4 +63,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), "CorrelationClustering"])
+    return sorted([*__all__, *_SUBPACKAGES, "CorrelationClustering", "__version__"])

@@ -14,7 +14,7 @@ import jax
 
 from .base import hosts
 from .base.clock import Clock
-from .io.convert import as_graph
+from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Failure, Result
 from .search.pool import Pool
@@ -60,7 +60,7 @@ Place = Callable[[int], AbstractContextManager[Devices | Host]]
 
 
 def solve_batch(
-    graphs: Iterable[Any],
+    graphs: Iterable[GraphLike],
     *,
     device: str | jax.Device | Sequence[str | jax.Device] = "auto",
     time_limit: float | None = None,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 
@@ -16,7 +16,7 @@ from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
 from .base.records import Progress, Status
 from .instance.graph import Graph
-from .io.convert import as_graph
+from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Result
 from .search.bounds import Bounds
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 def solve(
-    graph: Any,
+    graph: GraphLike,
     *,
     device: str | jax.Device | Sequence[str | jax.Device] = "auto",
     time_limit: float | None = None,

@@ -1,10 +1,6 @@
 import signal
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # so that tests can import oracles
 
 
 @pytest.fixture(autouse=True, scope="session")

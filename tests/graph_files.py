@@ -1,5 +1,8 @@
 """Graphs to write, and files to read."""
 
+import io
+
+import h5py
 import numpy as np
 import pytest
 from hypothesis import strategies as st
@@ -42,3 +45,25 @@ def error_of(folder, content, name="graph.txt"):
         read(path)
     assert str(path) in str(caught.value)
     return str(caught.value).replace(str(path), "FILE")
+
+
+def h5(**datasets):
+    """The content of a file with these datasets; ``__`` stands for a slash, ``_`` for a dash."""
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w") as file:
+        for key, value in datasets.items():
+            if value is not None:
+                file[key.replace("__", "/").replace("_", "-")] = value
+    return buffer.getvalue()
+
+
+def general(**changes):
+    valid = {
+        "graph__graph_type_id": np.int32(10000),
+        "graph__multiple_edges_enabled": np.uint8(1),
+        "graph__number_of_vertices": np.uint64(4),
+        "graph__number_of_edges": np.uint64(3),
+        "graph__edges": np.array([[0, 1], [2, 1], [1, 0]], dtype=np.uint64),
+        "edge_values": [1.0, -2.0, 0.5],
+    }
+    return h5(**(valid | changes))

@@ -11,8 +11,8 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from flow_lps import join, planar
 from oracles import brute_force, random_graph
-from test_pdlp import join, planar
 
 import bdcc_jax
 from bdcc_jax import Failure, Graph, Options, cli, solve, solve_batch, write
@@ -253,7 +253,7 @@ def test_several_devices_give_the_results_of_one():
     code = """
 import jax, numpy as np
 import bdcc_jax
-from test_pdlp import join, planar
+from flow_lps import join, planar
 from bdcc_jax.separation.device.flows import solve_flows
 
 bdcc_jax.base.compilation_cache.enable()

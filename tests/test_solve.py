@@ -287,4 +287,21 @@ def test_progress_prints_a_table(capsys):
 
 
 def test_public_names():
-    assert set(bdcc_jax.__all__) <= set(dir(bdcc_jax))
+    packages = {"graphs", "image", "io", "layers", "metrics", "report"}
+    others = packages | {"CorrelationClustering", "__version__"}
+    assert set(dir(bdcc_jax)) == set(bdcc_jax.__all__) | others
+    for name in dir(bdcc_jax):
+        assert getattr(bdcc_jax, name) is not None
+
+
+def test_packages_are_imported_when_they_are_used():
+    code = """
+import sys, bdcc_jax
+names = ("estimator", "graphs", "image", "layers", "metrics", "report", "cli")
+loaded = lambda: [name for name in names if f"bdcc_jax.{name}" in sys.modules]
+print(loaded())
+bdcc_jax.graphs.modularity, bdcc_jax.metrics, dir(bdcc_jax)
+print(loaded())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "['graphs', 'metrics']"]

@@ -4,12 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import scipy.sparse as sp
 
 from ..instance.graph import Graph
 from . import read
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    GraphLike: TypeAlias = (
+        Graph
+        | str
+        | os.PathLike[str]
+        | tuple[ArrayLike, ArrayLike, ArrayLike]
+        | nx.Graph
+        | sp.sparray
+        | sp.spmatrix
+        | pd.DataFrame
+        | ArrayLike
+    )
+    """What :func:`as_graph` accepts."""
+else:  # nobody needs networkx or pandas for a name
+    GraphLike = Any
 
 ACCEPTED = (
     "a Graph, a path to a file, a networkx graph, a scipy sparse matrix, a square array or nested "
@@ -18,12 +38,12 @@ ACCEPTED = (
 )
 
 
-def as_graph(obj: Any) -> Graph:
+def as_graph(obj: GraphLike) -> Graph:
     """Turn anything that describes a graph into a :class:`Graph`.
 
     Parameters
     ----------
-    obj : object
+    obj : GraphLike
         A Graph (returned as it is), a path to a file (:func:`bdcc_jax.io.read`), a networkx graph
         with edge attribute ``weight``, a scipy sparse matrix, a square array or nested list of
         weights, a pandas DataFrame with columns ``source``, ``target`` and ``weight``, or a tuple

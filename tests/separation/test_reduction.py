@@ -4,24 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_pdlp import check, complete, join, matrices, optimum, path, planar, star
+from flow_lps import batch, check, join, lead_back
 
 from bdcc_jax import PDLPOptions
 from bdcc_jax.separation.device.flow_problems import magnanti_wong, magnanti_wong_by_price
-from bdcc_jax.separation.device.flows import Solution, expand, solve_reduced
-from bdcc_jax.separation.device.reduction import reduce_flows
-
-KINDS = (planar, complete, star, path)
-
-
-def batch(seed, free):
-    """Small problems of all kinds; `free`: as in a first round, all prices 0 and all rewards 1."""
-    rng = np.random.default_rng(seed)
-    problems = join([KINDS[i % 4](rng, int(rng.integers(4, 30))) for i in range(24)])
-    if free:
-        problems.cost[:] = 0.0
-        problems.reward[problems.reward > 0] = 1.0
-    return problems
+from bdcc_jax.separation.device.flows import solve_reduced
 
 
 def variant(problems, row, tau):
@@ -32,31 +19,6 @@ def variant(problems, row, tau):
     spent += np.add.reduceat(charge * base.supply, problems.nodes[:-1])
     make = magnanti_wong if row else magnanti_wong_by_price
     return make(problems, -base.bound * (1 - 1e-3), spent, cost, charge, tau)
-
-
-def exact(problems):
-    """An optimal solution, as if it came from the solver."""
-    count = len(problems)
-    parts = [optimum(problems, b, flow=True) for b in range(count)]
-    zero = np.zeros(count)
-    value = np.array([part[0] for part in parts])
-    flow, supply = (np.concatenate([p[k] for p in parts]) if parts else zero for k in (1, 2))
-    return Solution(flow, supply, supply, zero, value, value, zero, zero, zero == 0)
-
-
-def lead_back(problems):
-    reduction = reduce_flows(problems)
-    assert len(reduction.problems.supply) <= len(problems.supply)
-    solution = expand(reduction, exact(reduction.problems))
-    for b in range(len(problems)):
-        best = optimum(problems, b)
-        assert solution.objective[b] == pytest.approx(best, abs=1e-7)
-        a, nodes, edges = matrices(problems, b)
-        flow, supply = solution.flow[edges], solution.supply[nodes]
-        assert a @ flow == pytest.approx(supply[1:], abs=1e-7)
-        value = problems.cost[edges] @ np.abs(flow) - problems.reward[nodes] @ supply
-        assert value == pytest.approx(best, abs=1e-7)
-    return reduction
 
 
 @pytest.mark.parametrize("seed", range(4))

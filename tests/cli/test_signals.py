@@ -28,7 +28,7 @@ from bdcc_jax.solve import check_arguments
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to a child")
 HARD = random_graph(np.random.default_rng(0), 60, 1.0)
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def start(folder, *arguments, stderr=subprocess.PIPE):

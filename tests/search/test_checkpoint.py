@@ -351,7 +351,7 @@ def test_killed_and_resumed(tmp_path):
     child = subprocess.Popen(
         [sys.executable, "-c", code],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         stdout=subprocess.DEVNULL,
     )
     try:

@@ -222,7 +222,7 @@ class TestInstallation:
         assert StructuredHinge(TRIANGLE)(weights, [0, 0, 1]) == 2.0
 
     def test_the_extra_does_not_require_torch(self):
-        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+        project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
         todo = list(project["project"]["optional-dependencies"]["layers"])
         names = set()
         while todo:

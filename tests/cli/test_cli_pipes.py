@@ -17,7 +17,7 @@ from bdcc_jax.base.streams import Lenient, is_terminal
 from bdcc_jax.show.progress import COLUMNS, ProgressPrinter, view
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GRAPH = random_graph(np.random.default_rng(3), 9, 1.0)
 FILES = {"labels.txt": "-o", "proof.json": "--certificate", "page.html": "--report"}
 SOLVE = ["solve", "graph.txt", *(word for name, flag in FILES.items() for word in (flag, name))]

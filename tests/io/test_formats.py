@@ -10,11 +10,10 @@ from itertools import combinations
 import h5py
 import numpy as np
 import pytest
-from graph_files import assert_same, error_of, graphs, text_file
+from graph_files import assert_same, error_of, general, graphs, text_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import DATA
-from test_hdf5 import general
 
 import bdcc_jax.io
 from bdcc_jax import FormatError, Graph, read, write

@@ -7,22 +7,12 @@ from itertools import combinations
 import h5py
 import numpy as np
 import pytest
-from graph_files import assert_same, error_of, text_file
+from graph_files import assert_same, error_of, general, h5, text_file
 
 from bdcc_jax import Graph, read, write
 from bdcc_jax.io import andres, opengm, write_labels
 
 PATH = Graph.from_edges([0, 1], [1, 2], [2.5, -1.0])
-
-
-def h5(**datasets):
-    """The content of a file with these datasets; ``__`` stands for a slash, ``_`` for a dash."""
-    buffer = io.BytesIO()
-    with h5py.File(buffer, "w") as file:
-        for key, value in datasets.items():
-            if value is not None:
-                file[key.replace("__", "/").replace("_", "-")] = value
-    return buffer.getvalue()
 
 
 def model(**changes):
@@ -89,18 +79,6 @@ HEADER = [2, 0, 3, 4, 2, 16000, 1, 16006, 2, 1]
 )
 def test_opengm_refuses(tmp_path, changes, message):
     assert message in error_of(tmp_path, model(**changes), "g.h5")
-
-
-def general(**changes):
-    valid = {
-        "graph__graph_type_id": np.int32(10000),
-        "graph__multiple_edges_enabled": np.uint8(1),
-        "graph__number_of_vertices": np.uint64(4),
-        "graph__number_of_edges": np.uint64(3),
-        "graph__edges": np.array([[0, 1], [2, 1], [1, 0]], dtype=np.uint64),
-        "edge_values": [1.0, -2.0, 0.5],
-    }
-    return h5(**(valid | changes))
 
 
 def test_andres_general_graph():

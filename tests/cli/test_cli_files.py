@@ -236,7 +236,7 @@ def test_too_little_memory_is_one_line(folder, suffix):
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,

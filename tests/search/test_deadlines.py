@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from alarms import CountingClock, set_alarm
 from families import planar, wheel, wheel_solution
+from flow_lps import batch, exact, lead_back
 from oracles import random_graph
-from test_reduction import batch, exact, lead_back
 
 from bdcc_jax import Graph, PDLPOptions
 from bdcc_jax.base.clock import Clock, TimeLimitReached

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_pdlp import optimum
-from test_reduction import batch, exact
+from flow_lps import batch, exact, optimum
 
 from bdcc_jax.separation.device.restriction import restrict
 

@@ -16,7 +16,7 @@ from bdcc_jax import Options, solve
 from bdcc_jax.base import clock
 from bdcc_jax.lp import master
 
-TESTS = Path(__file__).parent
+HERE = Path(__file__).parent
 OPTIONS = {
     "default": Options(),
     "pieces": Options(presolve=False, odd_wheels=False),
@@ -70,7 +70,8 @@ def test_nothing_depends_on_how_long_things_take(monkeypatch, name):
 def in_a_process(names, threads):
     """With so many threads for everything that has threads."""
     variables = ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    environment = {**os.environ, "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"}
+    folders = (HERE.parents[1], HERE.parent, HERE)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))}
     environment |= {variable: str(threads) for variable in (*variables, "NUMBA_NUM_THREADS")}
     environment["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()}"
     code = f"import json, test_determinism as t; print(json.dumps(t.everything({names})))"

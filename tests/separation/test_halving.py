@@ -1,9 +1,9 @@
 """Out of memory, on a device or on the host: half as much at a time, down to the host alone."""
 
+import flow_lps
 import jax
 import numpy as np
 import pytest
-import test_pdlp
 from families import planar
 
 from bdcc_jax import Options, solve
@@ -20,7 +20,7 @@ ERRORS = [
 
 
 def random_problems(rng, count):
-    return test_pdlp.join([test_pdlp.planar(rng, 12 + k) for k in range(count)])
+    return flow_lps.join([flow_lps.planar(rng, 12 + k) for k in range(count)])
 
 
 def limit(monkeypatch, module, name, size, most, error):
