@@ -48,6 +48,37 @@ class Contradiction(NamedTuple):
 Why = Leaf | Contradiction
 
 
+@dataclass(frozen=True, eq=False)
+class TreeProof:
+    """A tree as it was at some moment: every clustering belongs to a leaf."""
+
+    graph: Graph
+    rows: Rows
+    nodes: tuple[Fork | Why, ...]
+
+    @property
+    def proven(self) -> bool:
+        """By the Lagrangians of the leaves."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
+        rows = in_nodes(self.graph, self.rows)
+        written: list[Any] = []
+        todo = [0]
+        while todo:
+            node = self.nodes[todo.pop()]
+            if isinstance(node, Fork):
+                written.append(self.graph.edges[node.edge].tolist())
+                todo += [node.cut, node.kept]
+            elif isinstance(node, Leaf):
+                written.append(combination([rows[i] for i in node.rows], node.multipliers))
+            else:
+                cycle = ["cycle", node.multiplier, *node.cycle]
+                written.append({"rule": "lp", "rows": [cycle]})
+        return {"rule": "branching", "nodes": written}
+
+
 @dataclass(eq=False)
 class Branching:
     """A tree that becomes better as it grows; node 0 is its root."""
@@ -57,9 +88,9 @@ class Branching:
     nodes: list[Fork | Why] = field(default_factory=lambda: [Leaf.trivial()], repr=False)
 
     @property
-    def proven(self) -> bool:
-        """By the Lagrangians of the leaves."""
-        return True
+    def proof(self) -> TreeProof:
+        """The tree as it is now."""
+        return TreeProof(self.graph, self.rows, tuple(self.nodes))
 
     @property
     def begun(self) -> bool:
@@ -85,23 +116,6 @@ class Branching:
         first = len(self.nodes)
         self.nodes += [kept, cut]
         self.nodes[number] = Fork(edge, first, first + 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
-        rows = in_nodes(self.graph, self.rows)
-        written: list[Any] = []
-        todo = [0]
-        while todo:
-            node = self.nodes[todo.pop()]
-            if isinstance(node, Fork):
-                written.append(self.graph.edges[node.edge].tolist())
-                todo += [node.cut, node.kept]
-            elif isinstance(node, Leaf):
-                written.append(combination([rows[i] for i in node.rows], node.multipliers))
-            else:
-                cycle = ["cycle", node.multiplier, *node.cycle]
-                written.append({"rule": "lp", "rows": [cycle]})
-        return {"rule": "branching", "nodes": written}
 
     def to_arrays(self) -> dict[str, Any]:
         """Everything but contradictions, which are soon found again."""

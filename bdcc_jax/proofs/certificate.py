@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
+from ..lp.lagrangian import Lagrangian
 from ..lp.rows import Rows
 from ..presolve import Presolved
 from .rows_in_nodes import InNodes, in_nodes
@@ -32,6 +34,26 @@ class Proof(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Write it out, ready for JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowerBound:
+    """What every clustering of an instance costs at least, and why: never one without the other.
+
+    Attributes
+    ----------
+    value : float
+        No clustering costs less.
+    proof : Proof
+        Why; a snapshot, which nothing that goes on changes.
+    excess : float
+        The best clustering costs at most so much more than an optimum, where the proof says more
+        about that than the difference of two numbers does; infinite where it does not.
+    """
+
+    value: float
+    proof: Proof
+    excess: float = inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +78,12 @@ class Relaxation:
         """Write the rows that are used as what they say of nodes, which is valid by its form."""
         used = self.multipliers > 0
         return combination(in_nodes(self.graph, self.rows.take(used)), self.multipliers[used])
+
+
+def relaxed_bound(graph: Graph, rows: Rows, multipliers: FloatArray) -> LowerBound:
+    """What rows and their multipliers prove."""
+    value = Lagrangian.of(graph.weights, rows, multipliers).bound
+    return LowerBound(value, Relaxation(graph, rows, multipliers))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,10 @@ row and no edge leaves are independent pieces of the instance itself, with r = w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from ..instance.graph import Graph
 from ..lp.fixing import Fixing, by_reduced_cost
 from ..lp.lagrangian import Lagrangian, constant, row_waste
 from ..lp.rows import Rows
-from .certificate import Proof, Relaxation
+from .certificate import LowerBound, Proof, Relaxation
 
 RELATIVE_ERROR = 2.0**-40
 """More than the products that are summed up may be off, none of which is negative."""
@@ -47,8 +48,7 @@ class Parts:
 
     def __init__(self, graph: Graph, rows: Rows, multipliers: FloatArray, part: IntArray) -> None:
         self.graph, self.all_rows, self.multipliers, self.part = graph, rows, multipliers, part
-        self.proofs: dict[int, Proof] = {}
-        """Of better bounds on some parts than the LP's; they become better as the solve goes on."""
+        self._proofs: dict[int, Proof] = {}  # of better bounds on some parts than the LP's
         u, v = part[graph.edges].T
         edge_part = np.where(u == v, u, -1)
         row_part = _common(edge_part[rows.indices], rows.starts)
@@ -157,36 +157,39 @@ class Parts:
         cut = self.graph.cut(labels)
         return [self._gap(i, cut) for i in range(len(self))]
 
-    def proven_by(self, i: int, proof: Proof) -> Division:
-        """Note why a bound on part i holds; returns why the bound on all of them does."""
-        self.proofs[i] = proof
-        return Division(self)
+    def division(self, also: Mapping[int, Proof] = MappingProxyType({})) -> Division:
+        """Why the bound holds, as of now; with ``also`` these proofs of some parts."""
+        lp = Relaxation(self.graph, self.all_rows, self.multipliers)
+        return Division(lp, self.part, {**self._proofs, **also})
 
-    def raise_bound(self, i: int, bound: float, proof: Proof | None = None) -> None:
-        """Take a better lower bound on part i, and why it holds."""
-        if bound > self._bounds[i]:
-            self._bounds[i] = bound
-            if proof is not None:
-                self.proofs[i] = proof
+    @property
+    def lower_bound(self) -> LowerBound:
+        """What every clustering costs at least, and why."""
+        return LowerBound(self.bound, self.division())
+
+    def raise_bound(self, i: int, bound: LowerBound) -> None:
+        """Take a lower bound on part i unless it is worse; its proof may be better all the same."""
+        if bound.value >= self._bounds[i]:
+            self._bounds[i], self._proofs[i] = bound.value, bound.proof
 
 
 @dataclass(frozen=True, eq=False)
 class Division:
     """An LP, some of whose rows are taken back to raise the bound part by part."""
 
-    parts: Parts
+    lp: Relaxation
+    part: IntArray
+    proofs: Mapping[int, Proof]
 
     @property
     def proven(self) -> bool:
         """If all parts are."""
-        return all(proof.proven for proof in self.parts.proofs.values())
+        return all(proof.proven for proof in self.proofs.values())
 
     def to_dict(self) -> dict[str, Any]:
         """Write the LP, the part of every node, and the proofs of the parts that have one."""
-        parts = self.parts
-        proofs = {str(i): [proof.to_dict()] for i, proof in sorted(parts.proofs.items())}
-        lp = Relaxation(parts.graph, parts.all_rows, parts.multipliers).to_dict()
-        return {**lp, "part": parts.part.tolist(), "proofs": proofs}
+        proofs = {str(i): [proof.to_dict()] for i, proof in sorted(self.proofs.items())}
+        return {**self.lp.to_dict(), "part": self.part.tolist(), "proofs": proofs}
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +197,14 @@ class Decision:
     """What is certain in every better clustering, and a proof for what that leaves."""
 
     graph: Graph
-    parts: Parts
+    division: Division
     fixing: Fixing
     rest: Proof | None
 
     @property
     def proven(self) -> bool:
         """If the decisions are, and what they leave."""
-        return Division(self.parts).proven and (self.rest is None or self.rest.proven)
+        return self.division.proven and (self.rest is None or self.rest.proven)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the decided edges that are used: those joined, and those that are dropped."""
@@ -212,7 +215,7 @@ class Decision:
             return self.rest.to_dict()
         return {
             "rule": "fixing",
-            "lp": Division(self.parts).to_dict(),
+            "lp": self.division.to_dict(),
             "kept": edges[fixing.kept].tolist(),
             "cut": edges[cut].tolist(),
             "proof": None if self.rest is None else self.rest.to_dict(),

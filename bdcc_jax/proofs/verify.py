@@ -224,7 +224,9 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
     def optimal(self, bound: int) -> bool:
-        return self.near(self.cost() - bound) if self.met is None else self.met
+        return (gap := self.cost() - bound) <= 0 or (
+            self.near(gap) if self.met is None else self.met
+        )
 
     def near(self, gap: int) -> bool:  # whole weights, or few units: exactly
         size = sum(map(abs, self.weights().values()))

@@ -19,8 +19,7 @@ from ..lp.rows import Rows
 from ..options import Options
 from ..primal import lp_guided, rounding
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Claim, Proof, Relaxation
-from ..proofs.parts import Division
+from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation
 from ..separation.device.devices import Devices, Host
 from ..separation.engine import make_engine
 from ..separation.odd_wheels import OddWheels
@@ -107,7 +106,7 @@ class Benders:
         except MasterFailed:
             # A bound that needs no LP.
             packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
-            self._bounds.raise_lower(*packing.packed_bound(self._clock))
+            self._bounds.raise_lower(packing.packed_bound(self._clock))
             raise
 
     def _relax(self) -> Status | None:
@@ -117,7 +116,7 @@ class Benders:
                 if status := self._relax_blocks(block):
                     return status
             elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
-                self._bounds.raise_lower(*self._engine.packed_bound(self._clock))
+                self._bounds.raise_lower(self._engine.packed_bound(self._clock))
         return self._loop()
 
     def _relax_blocks(self, block: IntArray) -> Status | None:
@@ -125,7 +124,7 @@ class Benders:
         spent = dict(self._clock.spent)
         reach = self._options.ball_size
         for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
-            self._bounds.raise_lower(parts.bound, Division(parts))
+            self._bounds.raise_lower(parts.lower_bound)
             unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
             if status := self._observe(self._describe(unknown, spent)):
                 return status
@@ -158,11 +157,11 @@ class Benders:
             self._begin_anew(proof.rows)
         look_around = partial(self._round, converged=True)
         tree = Tree(proof, self._master, self._bounds, self._clock, look_around)
-        self._bounds.raise_lower(tree.bound, proof)  # of a tree that goes on
+        self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
         while True:
             spent = dict(self._clock.spent)
             separation = tree.grow()
-            self._bounds.raise_lower(tree.bound, proof)
+            self._bounds.raise_lower(tree.lower_bound)
             if status := self._observe(self._describe(separation, spent)):
                 return status
             if tree.exhausted:
@@ -227,7 +226,7 @@ class Benders:
             proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
         else:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
-        bounds.raise_lower(master.proven_bound, proof)
+        bounds.raise_lower(LowerBound(master.proven_bound, proof))
         return False
 
     def _round(self, x: FloatArray, converged: bool) -> None:

@@ -20,7 +20,7 @@ from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.master import AT_LOWER, AT_UPPER, Master
 from ..lp.rows import Rows
-from ..proofs.certificate import Relaxation
+from ..proofs.certificate import LowerBound, Relaxation
 from ..proofs.parts import Parts
 from ..separation.packing import PackingEngine
 from .cutting_planes import cutting_planes
@@ -65,7 +65,7 @@ def start_from_blocks(
         columns[edges], of_rows = part.basis
         slacks.append(of_rows)
         proof = Relaxation(instance, rows, part.multipliers)
-        parts.raise_bound(i, part.proven_bound, proof)
+        parts.raise_bound(i, LowerBound(part.proven_bound, proof))
         yield parts
     master.add(Rows.concatenate(found))
     master.start_from(columns, np.concatenate(slacks))

@@ -11,7 +11,7 @@ from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.records import Status
 from ..base.sums import common_unit, exact_sum, exact_unit, sum_down, sum_up
 from ..instance.graph import Graph
-from ..proofs.certificate import Proof, Relaxation
+from ..proofs.certificate import LowerBound, Proof, Relaxation
 
 logger = logging.getLogger(__name__)
 
@@ -107,13 +107,13 @@ class Bounds:
             self.excess = max(0.0, sum_up([self.excess, -saved * (1.0 - 2.0**-52)]))
         return True
 
-    def raise_lower(self, bound: float, proof: Proof, excess: float = inf) -> bool:
-        """Take a lower bound if it is better, and why it holds.
+    def raise_lower(self, found: LowerBound) -> bool:
+        """Take a lower bound if it is better; say whether it may be true.
 
-        ``excess`` is what the best clustering costs more than an optimum, at most, where the same
-        proof says more about that than the bound does. Refuse a bound that a known clustering
-        contradicts. A proof that closes the gap replaces a bound that is merely believed.
+        One that a known clustering contradicts is refused. A proof that closes the gap replaces a
+        bound that is merely believed.
         """
+        bound, proof = found.value, found.proof
         if self._unit and np.isfinite(bound):
             # Every objective is a multiple of the unit: so is the smallest one.
             error = min(self.noise, self._unit / 8) if proof.proven else self.believed
@@ -121,7 +121,7 @@ class Bounds:
         if bound > self.upper + self.believed:
             logger.warning("a bound of %g is refused: a clustering costs %g", bound, self.upper)
             return False
-        excess = max(0.0, min(excess, self.above(float(bound))))
+        excess = max(0.0, min(found.excess, self.above(float(bound))))
         if self._unit and excess < self._unit:
             excess = 0.0
         closes = excess <= self.tolerance and proof.proven and not self.proof.proven
@@ -129,6 +129,11 @@ class Bounds:
             self.excess, self.proof = excess, proof
             self._lower = max(float(bound), sum_down([self.upper, self._upper_low, -excess]))
         return True
+
+    @property
+    def lower_bound(self) -> LowerBound:
+        """The best lower bound, and why it holds."""
+        return LowerBound(self.lower, self.proof, self.excess)
 
     @property
     def lower(self) -> float:

@@ -26,6 +26,7 @@ from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Contradiction, Leaf, Why
+from ..proofs.certificate import LowerBound
 from ..proofs.rows_in_nodes import a_path
 from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
@@ -99,9 +100,9 @@ class Tree:
         master.sharpen()
 
     @property
-    def bound(self) -> float:
-        """What every clustering costs at least."""
-        return self._leaves[0].bound
+    def lower_bound(self) -> LowerBound:
+        """What every clustering costs at least, and why."""
+        return LowerBound(self._leaves[0].bound, self.proof.proof)
 
     @property
     def exhausted(self) -> bool:

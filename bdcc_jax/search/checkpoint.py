@@ -32,7 +32,7 @@ from ..lp.rows import Rows
 from ..options import Options
 from ..presolve import Removed
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Claim, Proof
+from ..proofs.certificate import Claim, LowerBound, Proof
 from .bounds import Bounds
 
 logger = logging.getLogger(__name__)
@@ -55,11 +55,7 @@ class Written:
     """A proof that was written out earlier."""
 
     content: dict[str, Any]
-
-    @property
-    def proven(self) -> bool:
-        """Whether none of its rules is to be believed."""
-        return '"rule": "highs"' not in json.dumps(self.content)
+    proven: bool
 
     def to_dict(self) -> dict[str, Any]:
         """As it was written."""
@@ -123,13 +119,14 @@ class Checkpoint:
             bounds.offer(self._saved["labels"])
             if proof := self._json("proof", None):
                 lower, excess = (float(self._saved[name]) for name in ("lower_bound", "excess"))
-                bounds.raise_lower(lower, Written(proof), excess)
+                proven = bool(self._saved["proven"])
+                bounds.raise_lower(LowerBound(lower, Written(proof, proven), excess))
 
     def restore_bound(self, bounds: Bounds) -> None:
         """Give the lower bound back, should the solve have ended before it was proven again."""
         lower = float(self._saved.get("lower_bound", -inf))
         if lower > bounds.lower:
-            bounds.raise_lower(lower, Claim(lower, bounds.proof))
+            bounds.raise_lower(LowerBound(lower, Claim(lower, bounds.proof)))
 
     def lp(self, graph: Graph) -> SavedLP | None:
         """The LP that the solve had arrived at, if it is that of this instance."""
@@ -173,6 +170,7 @@ class Checkpoint:
             "history": json.dumps([asdict(record) for record in history]),
             "removed": json.dumps(None if removed is None else asdict(removed)),
             "proof": json.dumps(None if proof is None else proof.to_dict()),
+            "proven": proof is not None and proof.proven,
             **self._arrays_of_lp(),
             **({} if bounds.verdict is Status.OPTIMAL else self._arrays_of_trees()),
         }

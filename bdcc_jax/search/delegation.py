@@ -19,7 +19,7 @@ from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..options import Options
 from ..presolve import Removed
-from ..proofs.certificate import Enumeration, Proof
+from ..proofs.certificate import Enumeration, LowerBound, Proof
 from ..separation.device.devices import Devices, Host
 from .bounds import Bounds
 from .checkpoint import Checkpoint
@@ -32,19 +32,10 @@ Why = Callable[[Proof], Proof]
 
 
 class Known(NamedTuple):
-    """What was found out about an instance.
-
-    No clustering costs less than ``lower``, nor less than these labels by more than ``excess``.
-    """
+    """What was found out about an instance: its best clustering, and how good that is at least."""
 
     labels: IntArray
-    lower: float
-    excess: float
-
-    @classmethod
-    def of(cls, bounds: Bounds) -> Self:
-        """What bounds say."""
-        return cls(bounds.labels, bounds.lower, bounds.excess)
+    bound: LowerBound
 
 
 class Ended(Exception):
@@ -182,17 +173,17 @@ class Delegation:
         """
         ended: Status | None = None
 
-        def take(found: IntArray | None, known: Known, proof: Proof) -> None:
+        def take(found: IntArray | None, bound: LowerBound) -> None:
             if found is not None:
                 self.bounds.offer(lift(found))
-            bound = min(ceiling, sum_down([constant, known.lower, -off]))
-            excess = max(sum_up([known.excess, off, beside]), self.bounds.above(ceiling))
-            self.bounds.raise_lower(bound, why(proof), excess)
+            value = min(ceiling, sum_down([constant, bound.value, -off]))
+            excess = max(sum_up([bound.excess, off, beside]), self.bounds.above(ceiling))
+            self.bounds.raise_lower(LowerBound(value, why(bound.proof), excess))
 
         if graph.n <= MOST_NODES:
             best, cost = best_of_all(graph, low)
-            known = Known(best, cost, 0.0)
-            take(best, known, Enumeration())
+            known = Known(best, LowerBound(cost, Enumeration(), 0.0))
+            take(*known)
             return Status.OPTIMAL if piece else self._settled(Status.OPTIMAL), known
 
         off = off if low is None else sum_up(np.append(np.abs(low), off))
@@ -201,7 +192,7 @@ class Delegation:
             nonlocal ended
             record = progress.round
             found = progress.labels if progress.improved else None
-            take(found, Known.of(solver.bounds), solver.bounds.proof)
+            take(found, solver.bounds.lower_bound)
             if ceiling < inf or piece:
                 record = replace(record, phase="ilp")
             ended = self._observe(record)
@@ -226,8 +217,8 @@ class Delegation:
         if labels is not None:
             solver.bounds.offer(labels)
         status = solver.run()
-        known = Known.of(solver.bounds)
-        take(solver.bounds.labels, known, solver.bounds.proof)
+        known = Known(solver.bounds.labels, solver.bounds.lower_bound)
+        take(*known)
         if not piece:
             status = self._settled(status)
         return ended or status, known

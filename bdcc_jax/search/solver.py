@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -19,14 +18,13 @@ from ..base.records import Progress, Status
 from ..base.sums import sum_down, sum_up
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..lp import fixing
-from ..lp.lagrangian import Lagrangian
 from ..lp.master import MasterFailed
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
 from ..primal import local_search
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Enumeration, Reduction, Relaxation
-from ..proofs.parts import Decision, Division, Parts, ends, open_region, pieces, spots
+from ..proofs.certificate import Enumeration, LowerBound, Reduction, Relaxation, relaxed_bound
+from ..proofs.parts import Decision, Parts, ends, open_region, pieces, spots
 from .benders import Benders
 from .bounds import allowed_excess
 from .checkpoint import SavedLP
@@ -122,7 +120,7 @@ class Solver(Delegation):
                 parts.instance(i),
                 sum_down([rest.constant, parts.rest_of_bound(i)]),
                 lambda found, lift=lift: rest.lift(lift(found)),  # type: ignore[misc]
-                lambda proof, i=i: Reduction(rest, parts.proven_by(i, proof)),  # type: ignore[misc]
+                lambda proof, i=i: Reduction(rest, parts.division({i: proof})),  # type: ignore[misc]
                 tolerance=share[i] / 2,
                 off=sum_up([rest.off, *off]),
                 beside=sum_up([*excess[:i], *excess[i + 1 :]]),
@@ -134,8 +132,8 @@ class Solver(Delegation):
             if verdict := self.bounds.verdict:
                 return verdict
             labels = lift(known.labels)
-            parts.raise_bound(i, known.lower)
-            excess[i] = known.excess
+            parts.raise_bound(i, known.bound)
+            excess[i] = known.bound.excess
             met = met and status is Status.OPTIMAL and off[i] <= share[i] / 4
         if met:
             self.bounds.tolerance = sum_up(share)
@@ -155,10 +153,7 @@ class Solver(Delegation):
         if saved:
             rows, multipliers = saved.rows, saved.multipliers
             self.bounds.offer(saved.labels)
-            self.bounds.raise_lower(
-                Lagrangian.of(self._graph.weights, rows, multipliers).bound,
-                Relaxation(self._graph, rows, multipliers),
-            )
+            self.bounds.raise_lower(relaxed_bound(self._graph, rows, multipliers))
         benders = Benders(
             self._graph,
             self._options,
@@ -191,11 +186,9 @@ class Solver(Delegation):
     def _divide(self, benders: Benders) -> Status | None:
         """Solve what the LP leaves open as smaller instances; None if it leaves too much open."""
         independent = pieces(self._graph, *benders.proof)
-        self.bounds.raise_lower(
-            independent.bound,
-            Relaxation(self._graph, *benders.proof),
-            independent.excess(self.bounds.labels),
-        )
+        proof = Relaxation(self._graph, *benders.proof)
+        excess = independent.excess(self.bounds.labels)
+        self.bounds.raise_lower(LowerBound(independent.bound, proof, excess))
         if verdict := self.bounds.verdict:
             return verdict
         self._log("the LP leaves a gap: %.10g to %.10g", self.bounds.lower, self.bounds.upper)
@@ -211,15 +204,17 @@ class Solver(Delegation):
         left = fixing.apply(self._graph, decided)
         if left is None:
             # No clustering costs less than the best one.
-            self.bounds.raise_lower(cutoff, Decision(self._graph, known, decided, None))
+            contradiction = Decision(self._graph, known.division(), decided, None)
+            self.bounds.raise_lower(LowerBound(cutoff, contradiction))
             return self.bounds.verdict or Status.NUMERICAL
         with self._clock.measure("presolve"):
             rest = presolve(left.graph, self._clock)
         if rest.graph.m <= SMALLER * self._graph.m:
             constant = sum_down([left.constant, rest.constant])
             lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
+            division = known.division()
             why: Why = lambda proof: Decision(  # noqa: E731
-                self._graph, known, decided, Reduction(rest, proof)
+                self._graph, division, decided, Reduction(rest, proof)
             )
             return self._solve_instead(
                 rest.graph,
@@ -262,17 +257,18 @@ class Solver(Delegation):
         for i in parts.smallest_first():
             instance = parts.instance(i)
             if instance.n <= MOST_NODES:
-                parts.raise_bound(i, best_of_all(instance)[1], Enumeration())
+                parts.raise_bound(i, LowerBound(best_of_all(instance)[1], Enumeration()))
                 continue
             options = replace(self._options, presolve=True)
             share = self.bounds.tolerance / (4 * len(parts))
             solver = self._solver(instance, options, callback=self._inner_round, tolerance=share)
             status = solver.run()
-            parts.raise_bound(i, solver.bounds.lower, solver.bounds.proof)
+            parts.raise_bound(i, solver.bounds.lower_bound)
             self._end_with(status)
             if status is Status.TIME_LIMIT:
                 break
-        self.bounds.raise_lower(parts.bound, Division(parts), parts.excess(self.bounds.labels))
+        excess = parts.excess(self.bounds.labels)
+        self.bounds.raise_lower(replace(parts.lower_bound, excess=excess))
 
     def _solve_pieces(self, independent: Parts) -> Status:
         self._log("solving %d independent pieces", len(independent))
@@ -285,7 +281,7 @@ class Solver(Delegation):
                 independent.instance(i),
                 independent.rest_of_bound(i),
                 independent.lift(i, self.bounds.labels),
-                partial(independent.proven_by, i),
+                lambda proof, i=i: independent.division({i: proof}),  # type: ignore[misc]
                 tolerance=self.bounds.tolerance / (2 * len(still_open)),
                 beside=sum_up([*gaps[:i], *gaps[i + 1 :]]),
                 rows=independent.rows(i),
@@ -297,8 +293,8 @@ class Solver(Delegation):
                 return status
             if verdict := self.bounds.verdict:
                 return verdict
-            independent.raise_bound(i, known.lower)
-            gaps[i] = known.excess
+            independent.raise_bound(i, known.bound)
+            gaps[i] = known.bound.excess
         return self.bounds.verdict or Status.NUMERICAL
 
     def _guess(self, decisions: fixing.Fixing) -> None:

@@ -23,9 +23,8 @@ from ..base.compiled import compiled
 from ..base.path_search import Network, Tree, clear, network, new_tree, search
 from ..instance.cover import Cover
 from ..instance.graph import Graph
-from ..lp.lagrangian import Lagrangian
 from ..lp.rows import Rows
-from ..proofs.certificate import Relaxation
+from ..proofs.certificate import LowerBound, relaxed_bound
 from .paper.ball import VIOLATION
 from .separation import Separation
 from .violations import violated_cycles, violated_edges
@@ -103,8 +102,8 @@ class PackingEngine:
                 )
         return Separation(rows, roots, fallbacks=0, satisfied=False)
 
-    def packed_bound(self, clock: Clock) -> tuple[float, Relaxation]:
-        """A lower bound without any LP, for instances whose LP may never be solved, and its proof.
+    def packed_bound(self, clock: Clock) -> LowerBound:
+        """A lower bound without any LP, for instances whose LP may never be solved.
 
         At ``x = (1 on E-, 0 on E+)`` the amounts of a packing are multipliers of its rows that
         leave every weight with its sign, so each unit of it raises the bound by one.
@@ -113,8 +112,7 @@ class PackingEngine:
         everything = np.ones(len(self._cover.edges), dtype=bool)
         with clock.measure("subproblems"):
             rows = self._pack(graph.negative.astype(np.float64), everything, FAR, clock, 1)
-        proof = Relaxation(graph, rows, self._amounts)
-        return Lagrangian.of(graph.weights, rows, self._amounts).bound, proof
+        return relaxed_bound(graph, rows, self._amounts)
 
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Pack, and let the searches go further while few rows come out and that helps."""

@@ -14,6 +14,7 @@ from bdcc_jax.instance.enumeration import best_of_all as enumerated
 from bdcc_jax.lp.lagrangian import Lagrangian
 from bdcc_jax.lp.master import Master
 from bdcc_jax.lp.rows import Rows
+from bdcc_jax.proofs.certificate import Enumeration, LowerBound
 from bdcc_jax.proofs.parts import Parts, ends, open_region, pieces, spots
 from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
@@ -69,7 +70,7 @@ def test_the_bound_holds_for_any_parts_and_multipliers(seed, n, density):
     for i in range(len(parts)):
         optimum = brute_force(parts.instance(i))
         assert parts.rest_of_bound(i) + optimum <= costs.min() + size
-        parts.raise_bound(i, optimum)
+        parts.raise_bound(i, LowerBound(optimum, Enumeration()))
         assert relaxed - size <= parts.bound <= costs.min() + size
 
 
@@ -82,7 +83,7 @@ def test_outside_edges_can_be_fixed_with_the_raised_bound(seed, n):
     rows = valid_rows(graph, rng)
     parts = Parts(graph, rows, random_multipliers(rows, rng, 0.2), random_parts(rng, n))
     for i in range(len(parts)):
-        parts.raise_bound(i, brute_force(parts.instance(i)))
+        parts.raise_bound(i, LowerBound(brute_force(parts.instance(i)), Enumeration()))
     cuts = all_cuts(graph)
     costs = cuts @ graph.weights
     for e in np.flatnonzero(parts.outside):
@@ -139,7 +140,7 @@ def test_pieces_add_up_to_the_optimum(seed):
     for i in range(len(parts)):
         instance = parts.instance(i)
         total += brute_force(instance)
-        parts.raise_bound(i, brute_force(instance))
+        parts.raise_bound(i, LowerBound(brute_force(instance), Enumeration()))
         assert parts.bound <= optimum + ROUNDING
     assert total == pytest.approx(optimum)
     assert parts.bound == pytest.approx(optimum)
@@ -196,7 +197,7 @@ def test_solving_the_wheels_of_a_chain_raises_the_bound_to_the_optimum(weight):
     optimum = brute_force(graph)
     assert parts.bound == pytest.approx(optimum - 1.0)
     for i in range(2):
-        parts.raise_bound(i, brute_force(parts.instance(i)))
+        parts.raise_bound(i, LowerBound(brute_force(parts.instance(i)), Enumeration()))
     assert parts.bound == pytest.approx(optimum)
 
 
@@ -208,8 +209,8 @@ def test_the_gap_of_a_part():
     for i in range(2):
         assert parts.gaps(best)[i] == pytest.approx(0.5)
         assert parts.gaps(worse)[i] == pytest.approx(1.5)
-    parts.raise_bound(0, -1.0)
-    parts.raise_bound(0, -7.0)  # no improvement
+    parts.raise_bound(0, LowerBound(-1.0, Enumeration()))
+    parts.raise_bound(0, LowerBound(-7.0, Enumeration()))  # no improvement
     assert parts.gaps(best)[0] == pytest.approx(0.0)
     assert parts.nodes_with_gap(best, 0.1).tolist() == [False] * 4 + [True] * 4
     assert not parts.nodes_with_gap(best, 0.6).any()

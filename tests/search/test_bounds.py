@@ -11,7 +11,7 @@ from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph, Status
 from bdcc_jax.instance.enumeration import best_of_all as enumerated
-from bdcc_jax.proofs.certificate import Claim, Enumeration
+from bdcc_jax.proofs.certificate import Claim, Enumeration, LowerBound
 from bdcc_jax.search.bounds import MOST, TOLERANCE, Bounds, allowed_excess
 
 TRIANGLE = ([0, 1, 0], [1, 2, 2])
@@ -58,7 +58,7 @@ def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(gr
     bound = graph.negative_sum + share * (optimum - graph.negative_sum)
     bounds = Bounds(graph)
     bounds.offer(best_of_all(graph))
-    assert bounds.raise_lower(bound, PROOF)
+    assert bounds.raise_lower(LowerBound(bound, PROOF))
     unit = gcd(*graph.weights.astype(int).tolist())
     assert bound - bounds.noise <= bounds.lower <= optimum
     assert bounds.lower % unit == 0
@@ -71,22 +71,22 @@ def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(gr
 def test_the_unit_is_the_greatest_common_divisor(bound, lower):
     graph = Graph(7, [(0, 1), (2, 3), (4, 5), (5, 6), (4, 6)], [-2.0, -4.0, 6.0, 6.0, -4.0])
     bounds = Bounds(graph)
-    bounds.raise_lower(bound, PROOF)
+    bounds.raise_lower(LowerBound(bound, PROOF))
     assert bounds.lower == lower
 
 
 def test_a_bound_that_passes_a_multiple_by_a_rounding_error_is_that_multiple():
     bounds = Bounds(wheel(5))  # the optimum is -2
-    bounds.raise_lower(-3.0 + 0.9 * bounds.noise, PROOF)
+    bounds.raise_lower(LowerBound(-3.0 + 0.9 * bounds.noise, PROOF))
     assert bounds.lower == -3.0
-    bounds.raise_lower(-3.0 + 2 * bounds.noise, PROOF)
+    bounds.raise_lower(LowerBound(-3.0 + 2 * bounds.noise, PROOF))
     assert bounds.lower == -2.0
 
 
 def test_float_weights_have_no_unit():
     graph = triangle(1.1, 1.0, -0.9)
     bounds = Bounds(graph)
-    bounds.raise_lower(-0.7, PROOF)
+    bounds.raise_lower(LowerBound(-0.7, PROOF))
     assert bounds.lower == -0.7
     assert bounds.upper - bounds.cutoff == bounds.tolerance / 4
 
@@ -96,21 +96,21 @@ def test_a_small_weight_beside_a_heavy_one_is_not_within_the_tolerance(weight):
     bounds = Bounds(triangle(weight, weight, -1.0))
     assert (bounds.lower, bounds.upper) == (-1.0, 0.0)
     assert bounds.verdict is None
-    bounds.raise_lower(-2e-3, PROOF)
+    bounds.raise_lower(LowerBound(-2e-3, PROOF))
     assert (bounds.verdict is Status.OPTIMAL) == (weight == 1e9)  # of whole numbers, exactly
-    bounds.raise_lower(-1e-10, PROOF)
+    bounds.raise_lower(LowerBound(-1e-10, PROOF))
     assert bounds.verdict is Status.OPTIMAL
 
 
 def test_integers_whose_sums_are_not_exact_have_no_unit():
     bounds = Bounds(triangle(2.0**52, 2.0**52 + 1.0, -5.0))
-    bounds.raise_lower(-2.5, PROOF)
+    bounds.raise_lower(LowerBound(-2.5, PROOF))
     assert bounds.lower == -2.5
 
 
 def test_multiples_of_a_fraction_have_a_unit():
     bounds = Bounds(triangle(0.75, 0.5, -1.0))
-    bounds.raise_lower(-0.74, PROOF)
+    bounds.raise_lower(LowerBound(-0.74, PROOF))
     assert bounds.lower == -0.5
 
 
@@ -120,7 +120,7 @@ def test_better_labels_are_taken_where_float64_cannot_tell_their_costs_apart():
     assert not bounds.offer(np.array([0, 1, 2, 2, 3]))
     assert bounds.labels.tolist() == [0, 1, 2, 2, 2]
     assert bounds.excess == 1.0
-    assert bounds.raise_lower(bounds.upper, PROOF, 0.0)
+    assert bounds.raise_lower(LowerBound(bounds.upper, PROOF, 0.0))
     assert bounds.verdict is Status.OPTIMAL
 
 
@@ -143,7 +143,7 @@ def test_that_nothing_is_below_the_cutoff_proves_optimality(kind):
         bounds = Bounds(graph)
         bounds.offer(best_of_all(graph))
         assert bounds.cutoff <= bounds.upper
-        bounds.raise_lower(bounds.cutoff, PROOF)
+        bounds.raise_lower(LowerBound(bounds.cutoff, PROOF))
         assert bounds.verdict is Status.OPTIMAL
 
 
@@ -152,7 +152,7 @@ def test_a_bound_that_a_clustering_contradicts_is_refused(caplog, spoke, excess)
     bounds = Bounds(wheel(5, spoke))
     bounds.offer(best_of_all(wheel(5, spoke)))
     before = bounds.lower
-    assert not bounds.raise_lower(bounds.upper + excess, PROOF)
+    assert not bounds.raise_lower(LowerBound(bounds.upper + excess, PROOF))
     assert bounds.lower == before
     assert "a clustering costs" in caplog.text
 
@@ -161,8 +161,8 @@ def test_an_infinite_bound_is_refused_and_minus_infinity_changes_nothing(caplog)
     for graph in (wheel(5), wheel(5, 0.75)):
         bounds = Bounds(graph)
         before = bounds.lower
-        assert not bounds.raise_lower(inf, PROOF)
-        assert bounds.raise_lower(-inf, PROOF)
+        assert not bounds.raise_lower(LowerBound(inf, PROOF))
+        assert bounds.raise_lower(LowerBound(-inf, PROOF))
         assert bounds.lower == before
 
 
@@ -170,7 +170,7 @@ def test_a_bound_that_passes_the_optimum_by_a_rounding_error_is_capped():
     graph = wheel(5, 1.25)
     bounds = Bounds(graph)
     bounds.offer(best_of_all(graph))
-    assert bounds.raise_lower(nextafter(bounds.upper, inf), PROOF)
+    assert bounds.raise_lower(LowerBound(nextafter(bounds.upper, inf), PROOF))
     assert bounds.lower == bounds.upper == brute_force(graph)
     assert bounds.verdict is Status.OPTIMAL
 
@@ -183,9 +183,9 @@ def test_the_tolerance_is_a_share_of_the_smallest_weight():
 def test_bounds_meet_within_the_tolerance():
     graph = triangle(1.1, 1.0, -0.9)
     bounds = Bounds(graph)
-    bounds.raise_lower(bounds.upper - 1.01 * bounds.tolerance, PROOF)
+    bounds.raise_lower(LowerBound(bounds.upper - 1.01 * bounds.tolerance, PROOF))
     assert bounds.verdict is None
-    bounds.raise_lower(bounds.upper - 0.99 * bounds.tolerance, PROOF)
+    bounds.raise_lower(LowerBound(bounds.upper - 0.99 * bounds.tolerance, PROOF))
     assert bounds.verdict is Status.OPTIMAL
 
 
@@ -196,8 +196,8 @@ def test_bounds_only_get_better():
     assert bounds.offer(best)
     assert not bounds.offer(best)
     assert not bounds.offer(np.zeros(6, dtype=int))
-    bounds.raise_lower(-3.0, PROOF)
-    bounds.raise_lower(-4.0, PROOF)
+    bounds.raise_lower(LowerBound(-3.0, PROOF))
+    bounds.raise_lower(LowerBound(-4.0, PROOF))
     assert (bounds.lower, bounds.upper) == (-3.0, graph.objective(best))
 
 
@@ -222,7 +222,7 @@ def test_gaps(gap, absolute_gap, bound, verdict):
     graph = wheel(5, 1 + 1e-4)  # no unit; the optimum is about -2
     bounds = Bounds(graph, gap=gap, absolute_gap=absolute_gap)
     bounds.offer(best_of_all(graph))
-    bounds.raise_lower(bound, PROOF)
+    bounds.raise_lower(LowerBound(bound, PROOF))
     assert bounds.verdict is verdict
 
 
@@ -231,13 +231,13 @@ def test_nothing_is_optimal_by_a_claim():
     bounds = Bounds(graph)
     before, proof = bounds.lower, bounds.proof
     claim = Claim(bounds.upper, proof)
-    assert bounds.raise_lower(bounds.upper, claim)
+    assert bounds.raise_lower(LowerBound(bounds.upper, claim))
     assert bounds.lower == bounds.upper
     assert bounds.proof is claim
     assert bounds.verdict is None
-    assert bounds.raise_lower(before + 0.01, proof)  # proven, but far from enough
+    assert bounds.raise_lower(LowerBound(before + 0.01, proof))  # proven, but far from enough
     assert bounds.proof is claim
-    assert bounds.raise_lower(bounds.upper - 0.9 * bounds.tolerance, proof)
+    assert bounds.raise_lower(LowerBound(bounds.upper - 0.9 * bounds.tolerance, proof))
     assert bounds.proof is proof
     assert bounds.lower < bounds.upper
     assert bounds.verdict == "optimal"
@@ -246,5 +246,5 @@ def test_nothing_is_optimal_by_a_claim():
 @pytest.mark.parametrize(("gap", "verdict"), [(0.0, None), (0.1, "gap")])
 def test_a_claim_is_good_enough_for_a_gap(gap, verdict):
     bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -2.6]), gap=gap)
-    bounds.raise_lower(bounds.upper - 0.01, Claim(bounds.upper - 0.01, bounds.proof))
+    bounds.raise_lower(LowerBound(bounds.upper - 0.01, Claim(bounds.upper - 0.01, bounds.proof)))
     assert bounds.verdict == verdict

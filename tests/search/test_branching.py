@@ -41,7 +41,7 @@ def proven(graph: Graph, tree: Tree) -> float:
     unit = 2.0**100
     pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
     weights = {pair: int(w * unit) for pair, w in pairs}
-    return _Prover(100).bound(graph.n, weights, tree.proof.to_dict()) / unit
+    return _Prover(100).bound(graph.n, weights, tree.lower_bound.proof.to_dict()) / unit
 
 
 @pytest.mark.parametrize("kind", ["normal", "ties"])
@@ -52,17 +52,17 @@ def test_every_leaf_is_a_bound_on_its_clusterings_at_any_time(seed, kind):
     costs = cuts @ graph.weights
     tree, bounds = tree_of(graph)
     before = -inf
-    while tree.bound < bounds.cutoff:
+    while tree.lower_bound.value < bounds.cutoff:
         tree.grow()
-        assert before <= tree.bound
-        before = tree.bound
+        assert before <= tree.lower_bound.value
+        before = tree.lower_bound.value
         found = np.zeros(len(cuts), dtype=int)
         for leaf in leaves(tree):
             inside = (cuts[:, list(leaf.cut)] == list(leaf.cut.values())).all(axis=1)
             found += inside
             assert leaf.bound <= costs[inside].min(initial=inf) + 1e-12
         assert (found == 1).all()  # every clustering is in exactly one leaf
-        assert tree.bound - 1e-9 <= proven(graph, tree) <= optimum + 1e-12
+        assert tree.lower_bound.value - 1e-9 <= proven(graph, tree) <= optimum + 1e-12
     assert bounds.upper == pytest.approx(optimum, abs=1e-9)
 
 
@@ -70,10 +70,10 @@ def test_the_weakest_leaf_is_divided():
     graph = random_graph(np.random.default_rng(1), 25, 0.5)
     tree, bounds = tree_of(graph)
     tree.grow()
-    assert tree.bound < bounds.cutoff  # odd wheels do not close it
-    while tree.bound < bounds.cutoff:
+    assert tree.lower_bound.value < bounds.cutoff  # odd wheels do not close it
+    while tree.lower_bound.value < bounds.cutoff:
         weakest = leaves(tree)[0]
-        assert tree.bound == weakest.bound
+        assert tree.lower_bound.value == weakest.bound
         tree.grow()
         assert weakest not in leaves(tree)
         assert isinstance(tree.proof.nodes[weakest.number], Fork)
@@ -87,7 +87,7 @@ def test_decisions_that_contradict_each_other_are_a_leaf():
     tree._settle(node, [])
     assert node.bound == inf
     assert node.why == Contradiction([0, 1, 2], 6.0)
-    leaf = Branching(graph, Rows.empty(), [node.why]).to_dict()
+    leaf = Branching(graph, Rows.empty(), [node.why]).proof.to_dict()
     price = 2**2148  # what the checker takes for deciding otherwise
     weights = {(0, 1): 2**100 + price, (0, 2): 2**100 - price, (1, 2): price - 2**100}
     assert _Prover(100).bound(3, weights, leaf) + price >= 4 * 2**100
@@ -256,5 +256,5 @@ def test_a_wheel_needs_no_division():
     graph = wheel(9)
     tree, bounds = tree_of(graph)
     tree.grow()
-    assert tree.bound >= bounds.cutoff
+    assert tree.lower_bound.value >= bounds.cutoff
     assert len(tree.proof.nodes) == 1

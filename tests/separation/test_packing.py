@@ -258,7 +258,7 @@ def test_a_deadline_within_a_call_is_no_convergence(monkeypatch):
     monkeypatch.setattr(Clock, "alarm", raised)
     with pytest.raises(TimeLimitReached):
         engine.separate(graph.negative.astype(float), Clock(None))
-    bound, _ = engine.packed_bound(Clock(None))
+    bound = engine.packed_bound(Clock(None)).value
     assert bound == pytest.approx(graph.weights[graph.negative].sum())
 
 
