@@ -1,6 +1,52 @@
 import signal
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
+FAST = [
+    "base",
+    "instance",
+    "lp/test_fixing.py",
+    "lp/test_lagrangian.py",
+    "lp/test_master.py",
+    "io/test_convert.py",
+    "io/test_io.py",
+    "presolve/test_presolve.py::test_any_graph",
+    "presolve/test_presolve.py::test_large_planar_graph",
+    "proofs/test_certificate.py",
+    "proofs/test_parts.py",
+    "separation/test_odd_wheels.py",
+    "separation/test_packing.py",
+    "primal",
+    "search/test_bounds.py",
+    "search/test_exactness.py",
+    "show/test_plots.py",
+    "image",
+    "cli/test_cli_verify.py",
+    "cli/test_cli.py::test_help",
+    "cli/test_cli.py::test_process_bad_input",
+    "layers/test_layers.py::TestRelaxation",
+    "benchmarks/test_benchmarks.py::test_ratios",
+    "test_architecture.py",
+    "test_graphs.py",
+    "test_licences.py",
+    "test_metrics.py",
+    "test_readme.py",
+    "test_solve.py::test_public_names",
+    "test_solve.py::test_result",
+    "test_weights.py",
+]
+"""Folders, files and beginnings of names: something of every folder, in less than a minute."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not item.path.is_relative_to(HERE) or item.get_closest_marker("slow"):
+            continue
+        name = item.nodeid.partition("tests/")[2]
+        if any(name.startswith(start) for start in FAST):
+            item.add_marker(pytest.mark.fast)
 
 
 @pytest.fixture(autouse=True, scope="session")

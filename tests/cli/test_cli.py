@@ -3,7 +3,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -247,6 +246,14 @@ def test_demo_bad_input(folder, capsys, monkeypatch):
 # version, and the real thing
 
 
+def test_help(capsys):
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["--help"])
+    assert leaving.value.code == 0
+    out = capsys.readouterr().out
+    assert all(command in out for command in ("solve", "batch", "verify", "info", "convert"))
+
+
 def test_version(capsys):
     assert run("version") == 0
     report = capsys.readouterr().out
@@ -283,7 +290,6 @@ def test_process_interrupted(folder):
     try:
         while "lp" not in (line := child.stderr.readline()):
             assert line, "ended before the first round"
-        time.sleep(0.2)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=60)
     finally:

@@ -4,7 +4,6 @@ import json
 import os
 import random
 import stat
-import time
 import zipfile
 
 import numpy as np
@@ -151,13 +150,12 @@ def test_clean_text_takes_the_fast_path():
     assert triples._parse_clean("\n0 1 2\n# nodes 5\n") is not None
 
 
-def test_multicut_is_fast(tmp_path):
-    m = 200_000
+def test_multicut_takes_the_fast_path(tmp_path, monkeypatch):
+    m = 20_000
     lines = (f"{i} {i + 1} {random.random()!r}" for i in range(m))
     path = text_file(tmp_path, "MULTICUT\n" + "\n".join(lines))
-    start = time.perf_counter()
+    monkeypatch.setattr(triples, "_parse_lines", None)  # the careful one, line by line
     assert read(path).m == m
-    assert time.perf_counter() - start < 5  # generous: a busy machine is no failure
 
 
 def test_multicut_has_no_names():

@@ -164,10 +164,10 @@ def test_buckets():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": 0.0}, "tolerance is 0.0"),
-        ({"tolerance": -1.0}, "tolerance is -1.0"),
-        ({"iteration_limit": 0}, "iteration_limit is 0"),
-        ({"single_iterations": -1}, "single_iterations is -1"),
+        ({"tolerance": 0.0}, "between 0 and 1, not 0.0"),
+        ({"tolerance": -1.0}, "between 0 and 1, not -1.0"),
+        ({"iteration_limit": 0}, "iteration_limit must be an integer >= 1, not 0"),
+        ({"single_iterations": -1}, "single_iterations must be an integer >= 0, not -1"),
     ],
 )
 def test_bad_options(options, message):
