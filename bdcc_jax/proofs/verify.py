@@ -97,8 +97,7 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
 
 class _Prover:  # a method a rule proves a lower bound; the keys of a proof are its arguments
     def __init__(self, shift: int, steps: float = inf, believes: bool = False) -> None:
-        self._shift, self.steps, self._believes, self.one = shift, steps, believes, 1 << shift
-        self.claims = list[str]()
+        self.shift, self.steps, self._believes, self.claims = shift, steps, believes, list[str]()
 
     def pay(self, steps: float) -> None:
         self.steps -= steps
@@ -128,7 +127,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
     def _by_lp(self, graph: _Graph, rows: Any, part: Any = None, proofs: Any = None) -> int:
         if part is not None:
             return int(self._divided(graph, rows, part, proofs, "lp")[0])
-        read = [_row(len(graph.at), self._shift, *row) for row in rows]
+        read = [_row(len(graph.at), self.shift, *row) for row in rows]
         bound = graph.take(read, 1) + graph.negative
         graph.take(read, -1)  # undone: no more work than the rows are long
         return bound
@@ -143,7 +142,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         for kind, factor, *ends in rows:
             p = part[ends[0]] if len({part[x] for x in _ids(ends, n)}) == 1 else -1
             own[p].append([kind, factor, *(local[x] if p >= 0 else x for x in ends)])
-        crossing, _ = [_row(n, self._shift, *row) for row in own.pop(-1)], nodes.pop(-1)
+        crossing, _ = [_row(n, self.shift, *row) for row in own.pop(-1)], nodes.pop(-1)
         _require(rule == "lp" and proofs.keys() <= {*map(str, nodes)}, "a proof of no part")
         bound, good = outside.take(crossing, 1), []
         for p, xs in nodes.items():
@@ -155,7 +154,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         return bound + outside.negative, outside
 
     def _by_branching(self, graph: _Graph, nodes: Any) -> int:
-        price = graph.unit * (1 + (1 << self._shift + 1100) // graph.unit)  # so unit stays valid
+        price = graph.unit * (1 + (1 << self.shift + 1100) // graph.unit)  # so unit stays valid
         graph, bounds, paid, todo = graph.copy(), list[int](), 0, [list[Any](), []]
         for node in nodes:
             for u, v, amount, toll in todo.pop():
@@ -194,10 +193,10 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         return int(min(otherwise, constant + self.prove(rest, proof)))
 
     def _by_highs(self, graph: _Graph, lower_bound: Any, proof: Any) -> int:
-        claimed, bound = _number(lower_bound) * (1 << self._shift), self.prove(graph, proof)
+        claimed, bound = _number(lower_bound) * (1 << self.shift), self.prove(graph, proof)
         self.pay(len(graph.at))
         sizes = f"{len(graph.at)} nodes and {sum(map(len, graph.at)) // 2} edges: at least"
-        self.claims.append(f"{sizes} {lower_bound!r} (proven: at least {bound / 2**self._shift!r})")
+        self.claims.append(f"{sizes} {lower_bound!r} (proven: at least {bound / 2**self.shift!r})")
         return max(bound, claimed // 1) if self._believes else bound
 
 
@@ -224,14 +223,13 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
     def optimal(self, bound: int) -> bool:
-        return (gap := self.cost() - bound) <= 0 or (
-            self.near(gap) if self.met is None else self.met
-        )
+        met = self.near(self.cost() - bound) if self.met is None else self.met
+        return met or self.cost() <= bound
 
     def near(self, gap: int) -> bool:  # whole weights, or few units: exactly
-        size = sum(map(abs, self.weights().values()))
-        unit = self.unit if self.unit % self._prover.one == 0 or size <= self.unit << 52 else inf
-        return gap <= 0 or (1000 * gap <= self.least() and gap < unit)
+        few = sum(map(abs, self.weights().values())) <= self.unit << 52
+        exact = few or self.unit % (1 << self._prover.shift) == 0
+        return gap <= 0 or (1000 * gap <= self.least() and not (exact and gap >= self.unit))
 
     def add(self, a: int, b: int, amount: int | None) -> int:
         before = self.at[a].pop(b, 0)

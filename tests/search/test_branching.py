@@ -146,7 +146,7 @@ def test_a_tree_of_any_depth_can_be_written_and_checked():
     nodes = [forks[0], *(node for fork in forks[1:] for node in (nothing, fork)), nothing, nothing]
     proof = Branching(graph, Rows.empty(), nodes)
     weights = {(0, 1): 1 << 64, (0, 2): 1 << 64, (1, 2): -1 << 64}
-    assert _Prover(64).bound(3, weights, proof.to_dict()) == -1 << 64
+    assert _Prover(64).bound(3, weights, proof.proof.to_dict()) == -1 << 64
 
 
 @settings(max_examples=60, deadline=None)

@@ -91,7 +91,7 @@ def test_a_resumed_lp_starts_where_it_was(tmp_path):
     assert resumed.lower_bound >= bounds[2] - 1e-9 > bounds[0]
 
 
-@pytest.mark.parametrize(("graph", "most"), [(HARD, 8), (TWO_HARD, 16)], ids=["one", "two"])
+@pytest.mark.parametrize(("graph", "most"), [(HARD, 16), (TWO_HARD, 24)], ids=["one", "two"])
 def test_branch_and_bound_goes_on_where_it_was(tmp_path, monkeypatch, graph, most):
     """With the same few steps in every run it ends, and does not take many more."""
     monkeypatch.setattr(checkpoint, "INTERVAL", np.inf)  # at the end only
