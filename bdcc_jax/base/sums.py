@@ -136,15 +136,18 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
 
 
 def common_unit(weights: FloatArray) -> float:
-    """As ``exact_unit``, and the greatest common divisor of whole numbers of any size.
+    """As ``exact_unit``, and the greatest common divisor of whole numbers up to 2^53.
+
+    Larger numbers are whole whatever they mean.
 
     Examples
     --------
-    >>> common_unit(np.array([3e15, 6e17])), common_unit(np.array([0.1, 1e9]))
+    >>> common_unit(np.array([3e15, 6e15])), common_unit(np.array([0.1, 1e9]))
     (3000000000000000.0, 0.0)
     """
     unit = exact_unit(weights)
-    if unit == 0.0 and len(weights) and bool((weights == np.floor(weights)).all()):
+    largest = np.abs(weights).max(initial=0.0)
+    if unit == 0.0 < largest <= 2.0**53 and bool((weights == np.floor(weights)).all()):
         unit = float(gcd(*map(int, weights.tolist())))
     return unit
 

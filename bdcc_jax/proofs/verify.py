@@ -223,13 +223,15 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
     def optimal(self, bound: int) -> bool:
-        met = self.near(self.cost() - bound) if self.met is None else self.met
-        return met or self.cost() <= bound
+        return (
+            self.near(self.cost() - bound) if self.met is None else self.met or self.cost() <= bound
+        )
 
-    def near(self, gap: int) -> bool:  # whole weights, or few units: exactly
-        few = sum(map(abs, self.weights().values())) <= self.unit << 52
-        exact = few or self.unit % (1 << self._prover.shift) == 0
-        return gap <= 0 or (1000 * gap <= self.least() and not (exact and gap >= self.unit))
+    def near(self, gap: int) -> bool:  # whole weights up to 2^53, or few units: exactly
+        sizes, one = [*map(abs, self.weights().values())], 1 << self._prover.shift
+        whole = self.unit % one == 0 and max(sizes, default=0) <= one << 53
+        few = gap < self.unit or not (whole or sum(sizes) <= self.unit << 52)
+        return gap <= 0 or (few and 1000 * gap <= self.least())
 
     def add(self, a: int, b: int, amount: int | None) -> int:
         before = self.at[a].pop(b, 0)
