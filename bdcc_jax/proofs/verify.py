@@ -223,15 +223,13 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
     def optimal(self, bound: int) -> bool:
-        return (
-            self.near(self.cost() - bound) if self.met is None else self.met or self.cost() <= bound
-        )
+        met, gap = self.met, self.cost() - bound
+        return gap <= 0 or (self.near(gap) if met is None else met)
 
     def near(self, gap: int) -> bool:  # whole weights up to 2^53, or few units: exactly
-        sizes, one = [*map(abs, self.weights().values())], 1 << self._prover.shift
-        whole = self.unit % one == 0 and max(sizes, default=0) <= one << 53
-        few = gap < self.unit or not (whole or sum(sizes) <= self.unit << 52)
-        return gap <= 0 or (few and 1000 * gap <= self.least())
+        sizes, one = [0, *map(abs, self.weights().values())], 1 << self._prover.shift
+        exact = (self.unit % one == 0 and max(sizes) <= one << 53) or sum(sizes) <= self.unit << 52
+        return gap <= 0 or (1000 * gap <= self.least() and not (exact and gap >= self.unit))
 
     def add(self, a: int, b: int, amount: int | None) -> int:
         before = self.at[a].pop(b, 0)
