@@ -21,7 +21,7 @@ from .show.html import table
 from .show.plots import plot_bounds, plot_cluster_sizes, plot_timings, require_matplotlib
 
 LARGEST, MEMBERS, LONGEST_NAME = 10, 8, 40
-"""So many clusters are listed, with so many nodes each, whose names are cut off at so many
+"""The report lists the LARGEST clusters with MEMBERS nodes each; names are cut after LONGEST_NAME
 characters."""
 
 MOST_ROUNDS = 100

@@ -26,7 +26,7 @@ from .search.scaling import Units
 from .search.solver import Solver
 from .separation.device import devices
 from .separation.device.devices import Devices, Host
-from .show.progress import Wish, view
+from .show.progress import ProgressChoice, view
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def solve(
     seed: int = 0,
     options: Options | None = None,
     callback: Callback | None = None,
-    progress: Wish = False,
+    progress: ProgressChoice = False,
     checkpoint: str | PathLike[str] | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
@@ -226,7 +226,7 @@ class Attempt:
 
 
 @contextmanager
-def shown(wish: Wish, clock: Clock, callback: Callback | None) -> Iterator[Callback]:
+def shown(wish: ProgressChoice, clock: Clock, callback: Callback | None) -> Iterator[Callback]:
     """Show the rounds of a solve inside the block; gives what is to see them, the callback too."""
     shows = view(wish, clock)
 

@@ -1,4 +1,4 @@
-"""Why the bound of branch and bound holds: a binary tree, with multipliers at its leaves."""
+"""Reason the bound of branch and bound holds: a binary tree, with multipliers at its leaves."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Contradiction(NamedTuple):
     multiplier: float
 
 
-Why = Leaf | Contradiction
+Reason = Leaf | Contradiction
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class TreeProof:
 
     graph: Graph
     rows: Rows
-    nodes: tuple[Fork | Why, ...]
+    nodes: tuple[Fork | Reason, ...]
 
     @property
     def proven(self) -> bool:
@@ -85,7 +85,7 @@ class Branching:
 
     graph: Graph
     rows: Rows = field(default_factory=Rows.empty, repr=False)
-    nodes: list[Fork | Why] = field(default_factory=lambda: [Leaf.trivial()], repr=False)
+    nodes: list[Fork | Reason] = field(default_factory=lambda: [Leaf.trivial()], repr=False)
 
     @property
     def proof(self) -> TreeProof:
@@ -97,9 +97,9 @@ class Branching:
         """Whether anything is known but what is negative."""
         return len(self.rows) > 0
 
-    def leaves(self) -> list[tuple[int, dict[int, bool], Why]]:
+    def leaves(self) -> list[tuple[int, dict[int, bool], Reason]]:
         """Number, decisions (whether an edge is cut) and reason of every leaf."""
-        found: list[tuple[int, dict[int, bool], Why]] = []
+        found: list[tuple[int, dict[int, bool], Reason]] = []
         todo: list[tuple[int, dict[int, bool]]] = [(0, {})]
         while todo:
             number, cut = todo.pop()
@@ -111,7 +111,7 @@ class Branching:
                 found.append((number, cut, node))
         return found
 
-    def divide(self, number: int, edge: int, kept: Why, cut: Why) -> None:
+    def divide(self, number: int, edge: int, kept: Reason, cut: Reason) -> None:
         """Make a leaf a fork; in this order, so that an interrupt leaves a tree."""
         first = len(self.nodes)
         self.nodes += [kept, cut]
@@ -135,7 +135,7 @@ class Branching:
         ends = arrays["leaf_starts"][1:-1]
         rows = np.split(arrays["leaf_rows"], ends)
         multipliers = np.split(arrays["leaf_multipliers"], ends)
-        nodes: list[Fork | Why] = [
+        nodes: list[Fork | Reason] = [
             Leaf(*leaf) if fork[0] < 0 else Fork(*fork)
             for *leaf, fork in zip(rows, multipliers, arrays["forks"].tolist(), strict=True)
         ]

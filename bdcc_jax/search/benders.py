@@ -1,4 +1,25 @@
-"""Algorithm 1 of the paper: Benders decomposition for correlation clustering."""
+"""Algorithm 1 of the paper: Benders decomposition for correlation clustering.
+
+As published, and who does what here::
+
+     1  Z = {}                                                 lp/master.py, rows in lp/rows.py
+     2  done_LP = False                                        Benders.relax, then .integrate
+     3  repeat                                                 cutting_planes
+     4      x = solve the master over Z, integral iff done_LP      Master, or IntegerMaster
+     5      did_add = False
+     6      for s in S                                         the roots: instance/cover.py
+     7          if some (i, j) in E-_s has d(i, j) < x_ij      exact detection, in every engine
+     8              z1 = Benders row by Eq. (BendersSub)       separation/engine.py, which see for
+     9              z2 = Magnanti-Wong row                     both: FlowEngine.separate
+    10              Z = Z + z1 + z2                            Master.add
+    11              did_add = True
+    15      if not did_add: done_LP = True
+    18  until not did_add and x is integral
+    19  return x
+
+The default differs: its rows are the cycle inequalities that z1 is the sum of (engine 'packing'),
+and branch and bound over the LP, which leaves a proof, is in the place of the integral master.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.rows import Rows
-from ..proofs.branching_proof import Branching, Contradiction, Leaf, Why
+from ..proofs.branching_proof import Branching, Contradiction, Leaf, Reason
 from ..proofs.certificate import LowerBound
 from ..proofs.rows_in_nodes import a_path
 from ..separation.odd_wheels import OddWheels
@@ -57,7 +57,7 @@ class Node:
     basis: tuple[IntArray, IntArray]
     """Of the last LP, for those of the two halves to start from."""
 
-    def __init__(self, number: int, cut: dict[int, bool], bound: float, why: Why) -> None:
+    def __init__(self, number: int, cut: dict[int, bool], bound: float, why: Reason) -> None:
         self.number, self.cut = number, cut
         self.bound, self.why = bound, why
 
@@ -136,7 +136,7 @@ class Tree:
         violated = sum(separation.violated_roots for separation in found)
         return Separation(rows, violated, fallbacks=0, satisfied=False)
 
-    def _known(self, number: int, decisions: dict[int, bool], why: Why) -> Node:
+    def _known(self, number: int, decisions: dict[int, bool], why: Reason) -> Node:
         """A leaf, and what its multipliers prove."""
         node = Node(number, decisions, -inf, why)
         kept, cut = self._decided(decisions)

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 Callback = Callable[[Progress], bool | None]
 Lift = Callable[[IntArray], IntArray]
-Why = Callable[[Proof], Proof]
+LiftProof = Callable[[Proof], Proof]
 
 
 class Known(NamedTuple):
@@ -112,8 +112,8 @@ class Delegation:
         """Solve, and say why it ended; the answer is in ``bounds`` and ``history``."""
         raise NotImplementedError
 
-    def _part(self) -> None:
-        """Part with those who know this solve: a circle would outlive it, LPs and all."""
+    def _drop_references(self) -> None:
+        """Forget who refers back to this solve, so that it is freed without a garbage collector."""
         self._callback = self._checkpoint = None
 
     def _solver(
@@ -149,7 +149,7 @@ class Delegation:
         graph: Graph,
         constant: float,
         lift: Lift,
-        why: Why,
+        why: LiftProof,
         *,
         tolerance: float,
         low: FloatArray | None = None,

@@ -28,7 +28,7 @@ from ..proofs.parts import Decision, Parts, ends, open_region, pieces, spots
 from .benders import Benders
 from .bounds import allowed_excess
 from .checkpoint import SavedLP
-from .delegation import Delegation, Ended, Lift, Why
+from .delegation import Delegation, Ended, Lift, LiftProof
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ FUSED_EDGES = 1_500_000
 SMALLER = 0.8
 """A reduction that leaves more than this share of the edges is not worth a new start."""
 
-GUESS_SIZE, GUESS_WORK = 0.5, 2e7
+FIXED_SIZE, FIXED_WORK = 0.5, 2e7
 """Fix-and-solve is tried where it leaves at most this share of the edges; it may do as much work as
 the solve so far, and at least so much: about a second's."""
 
@@ -74,7 +74,7 @@ class Solver(Delegation):
             logger.warning("HiGHS gave up on the master: %s", error)
             return self.bounds.verdict or Status.NUMERICAL
         finally:
-            self._part()
+            self._drop_references()
 
     def _presolve(self) -> Status:
         with self._clock.measure("presolve"):
@@ -195,8 +195,8 @@ class Solver(Delegation):
         if independent.largest <= SPOT_SIZE * self._graph.m:
             return self._solve_pieces(independent)
         if self._options.heuristics:
-            self._guess(fixing.by_rounding(self._graph, benders.x))
-        known = self._zoom_in(benders)
+            self._fix_and_solve(fixing.by_rounding(self._graph, benders.x))
+        known = self._open_regions(benders)
         if verdict := self.bounds.verdict:
             return verdict
         cutoff = self.bounds.cutoff
@@ -213,7 +213,7 @@ class Solver(Delegation):
             constant = sum_down([left.constant, rest.constant])
             lift: Lift = lambda labels: left.lift(rest.lift(labels))  # noqa: E731
             division = known.division()
-            why: Why = lambda proof: Decision(  # noqa: E731
+            why: LiftProof = lambda proof: Decision(  # noqa: E731
                 self._graph, division, decided, Reduction(rest, proof)
             )
             return self._solve_instead(
@@ -229,7 +229,7 @@ class Solver(Delegation):
             )[0]
         return self._solve_pieces(independent) if len(independent) > 1 else None
 
-    def _zoom_in(self, benders: Benders) -> Parts:
+    def _open_regions(self, benders: Benders) -> Parts:
         """Solve the spots where the gap is, for both bounds, in ever wider regions."""
         graph, bounds = self._graph, self.bounds
         least = max(bounds.tolerance, bounds.noise) / (1 + graph.m)
@@ -239,10 +239,10 @@ class Solver(Delegation):
             parts = spots(graph, *benders.proof, region)
             if parts.largest > SPOT_SIZE * graph.m:
                 break
-            self._sharpen(parts)
+            self._bound_parts(parts)
             known = max(known, parts, key=lambda p: p.bound)
             if self._options.heuristics and not bounds.verdict:
-                self._guess(fixing.outside(graph, graph.cut(bounds.labels), region))
+                self._fix_and_solve(fixing.outside(graph, graph.cut(bounds.labels), region))
             if bounds.verdict or known.decided(bounds.cutoff).share >= DECIDED:
                 break
             enough = max(bounds.tolerance, bounds.noise) / (1 + len(parts))
@@ -251,7 +251,7 @@ class Solver(Delegation):
             region |= ends(graph, wide[graph.edges[:, 0]] | wide[graph.edges[:, 1]])
         return known
 
-    def _sharpen(self, parts: Parts) -> None:
+    def _bound_parts(self, parts: Parts) -> None:
         """Add to the bound what the LP misses in each part."""
         self._log("solving %d spots of at most %d edges", len(parts), parts.largest)
         for i in parts.smallest_first():
@@ -297,10 +297,10 @@ class Solver(Delegation):
             gaps[i] = known.bound.excess
         return self.bounds.verdict or Status.NUMERICAL
 
-    def _guess(self, decisions: fixing.Fixing) -> None:
+    def _fix_and_solve(self, decisions: fixing.Fixing) -> None:
         """Fix and solve: believe some decisions, and solve the rest exactly."""
         left = fixing.apply(self._graph, decisions)
-        if left is None or left.graph.m > GUESS_SIZE * self._graph.m:
+        if left is None or left.graph.m > FIXED_SIZE * self._graph.m:
             return
 
         def relay(progress: Progress) -> bool:
@@ -310,7 +310,7 @@ class Solver(Delegation):
 
         self._log("fixing all but %d of %d edges", left.graph.m, self._graph.m)
         with self._clock.measure("rounding"):
-            clock = self._clock.within(work=max(GUESS_WORK, self._clock.work))
+            clock = self._clock.within(work=max(FIXED_WORK, self._clock.work))
             solver = self._solver(
                 left.graph,
                 replace(self._options, presolve=True, heuristics=False),

@@ -31,7 +31,7 @@ from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .separation import Separation
 
-VIOLATION = 1e-3
+LEAST_VIOLATION = 1e-3
 """Wheels that are violated by less hardly move the bound."""
 
 FRACTIONAL = 1e-6
@@ -184,7 +184,7 @@ def _rims(
                 b = head[k]
                 # Below 0 only by what the LP solver's tolerance lets cycle inequalities be off.
                 there = d + max(0.0, 0.5 - x[edge[k]] + 0.5 * (x[spoke[a]] + x[spoke[b]]))
-                if there < 0.5 - VIOLATION and there < distance[b + other]:
+                if there < 0.5 - LEAST_VIOLATION and there < distance[b + other]:
                     distance[b + other], arc[b + other] = there, k
                     push(keys, nodes, count, there, b + other)
                     count += 1

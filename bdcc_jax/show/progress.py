@@ -10,7 +10,7 @@ from ..base.records import Progress, Round
 from ..base.streams import show
 from .columns import HEADINGS, cells
 
-Wish = bool | Literal["live", "plain"]
+ProgressChoice = bool | Literal["live", "plain"]
 """What a caller may ask for; see :func:`bdcc_jax.solve`."""
 
 WIDTHS = (1, 6, 5, 9, 15, 15, 9, 8, 8)
@@ -30,7 +30,7 @@ class View(Protocol):
         """The solve has ended."""
 
 
-def view(wish: Wish, clock: Clock) -> View | None:
+def view(wish: ProgressChoice, clock: Clock) -> View | None:
     """Whatever shows the progress in the way that is asked for; None shows nothing."""
     if wish not in (True, False, "live", "plain"):
         raise ValueError(f"progress must be True, False, 'live' or 'plain', not {wish!r}")

@@ -119,7 +119,15 @@ def count_calls(monkeypatch, *methods):
     return calls
 
 
-STEPS = ("_guess", "_zoom_in", "_sharpen", "_solve_pieces", "_solve_instead", "branch", "integrate")
+STEPS = (
+    "_fix_and_solve",
+    "_open_regions",
+    "_bound_parts",
+    "_solve_pieces",
+    "_solve_instead",
+    "branch",
+    "integrate",
+)
 
 
 def spotted_instances():
@@ -136,8 +144,20 @@ def spotted_instances():
 @pytest.mark.parametrize(
     ("options", "steps"),
     [
-        (BARE, {"_zoom_in", "_sharpen", "_solve_pieces", "_solve_instead", "branch"}),
-        (Options(presolve=False, odd_wheels=False), {"_guess", "_zoom_in", "_sharpen"}),
+        (
+            BARE,
+            {
+                "_open_regions",
+                "_bound_parts",
+                "_solve_pieces",
+                "_solve_instead",
+                "branch",
+            },
+        ),
+        (
+            Options(presolve=False, odd_wheels=False),
+            {"_fix_and_solve", "_open_regions", "_bound_parts"},
+        ),
         (Options(odd_wheels=False), {"_solve_pieces", "_solve_instead"}),
         (Options(), {"_solve_instead"}),
         (Options(integer="whole", presolve=False, odd_wheels=False), {"integrate", "branch"}),
@@ -161,7 +181,7 @@ def test_small_spotted_instances_against_an_independent_milp(monkeypatch):
         for weight in (0.25, -0.25, 0.5, 1.0):
             graph = chain_of_wheels(sizes, weight, 0.1)
             check_optimal(graph, solve(graph, options=BARE), optimum(graph))
-    assert calls["_sharpen"] > 0
+    assert calls["_bound_parts"] > 0
 
 
 def test_independent_pieces_are_solved_one_by_one(monkeypatch):

@@ -13,7 +13,7 @@ from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
-from bdcc_jax.separation.odd_wheels import FRACTIONAL, VIOLATION, violated_wheels
+from bdcc_jax.separation.odd_wheels import FRACTIONAL, LEAST_VIOLATION, violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
 
 
@@ -27,7 +27,7 @@ def check_wheels(graph, rows, x):
     """Each row is an odd cycle and its spokes to a hub, violated, right for every partition."""
     matrix = dense(rows, graph.m)
     assert (matrix @ all_cuts(graph).T <= rows.upper[:, None]).all()
-    assert (matrix @ x - rows.upper > VIOLATION - 1e-9).all()
+    assert (matrix @ x - rows.upper > LEAST_VIOLATION - 1e-9).all()
     assert rows.violation(x) == pytest.approx(matrix @ x - rows.upper, abs=1e-12)
     for i, row in enumerate(matrix):
         rim, spokes = graph.edges[row == 1.0], graph.edges[row == -1.0]
@@ -107,7 +107,7 @@ def test_violation_of_a_5_wheel_as_its_spokes_grow(spoke):
     x = np.where(graph.negative, 1.0, spoke)
     rows = violated_wheels(graph, x)
     by = 5 - 5 * spoke - 2
-    assert len(rows) == (1 if by > VIOLATION else 0)
+    assert len(rows) == (1 if by > LEAST_VIOLATION else 0)
     assert rows.violation(x) == pytest.approx([by] * len(rows))
 
 
@@ -143,10 +143,10 @@ def test_wheels_are_found_in_solutions_of_the_cycle_lp_wherever_there_are_any():
         rows = violated_wheels(graph, x)
         check_wheels(graph, rows, x)
         worst = worst_wheel(graph, x)
-        if worst > VIOLATION + 1e-6:
+        if worst > LEAST_VIOLATION + 1e-6:
             assert len(rows) > 0
             with_wheel += 1
-        elif worst < VIOLATION - 1e-6:
+        elif worst < LEAST_VIOLATION - 1e-6:
             assert len(rows) == 0
             without += 1
     assert with_wheel >= 10
