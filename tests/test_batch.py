@@ -15,7 +15,7 @@ from flow_lps import join, planar
 from oracles import brute_force, random_graph
 
 import bdcc_jax
-from bdcc_jax import Failure, Graph, Options, cli, solve, solve_batch, write
+from bdcc_jax import Failure, Options, cli, solve, solve_batch, write
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.search.pool import Pool
 from bdcc_jax.separation.device import bellman_ford, device_finder, devices, pdlp

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from math import inf
-from threading import TIMEOUT_MAX, Event, Timer
+from threading import Event
 
-import numpy as np
-
+from .alarms import alarm
 from .arrays import BoolArray
 
 
@@ -76,21 +75,9 @@ class Clock:
         if self.elapsed >= self._limit or self.work >= self._work_limit:
             raise TimeLimitReached
 
-    @contextmanager
-    def alarm(self) -> Iterator[BoolArray]:
+    def alarm(self) -> AbstractContextManager[BoolArray]:
         """A flag for compiled loops, which no exception can end: it is raised at the deadline."""
-        flag = np.zeros(1, dtype=np.bool_)
-        seconds = self.remaining
-        if seconds > TIMEOUT_MAX:  # centuries: no timer can wait that long
-            yield flag
-            return
-        timer = Timer(seconds, flag.fill, (True,))
-        timer.daemon = True
-        timer.start()
-        try:
-            yield flag
-        finally:
-            timer.cancel()
+        return alarm(self._start + self._limit)
 
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:

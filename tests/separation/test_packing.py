@@ -267,13 +267,13 @@ def test_the_alarm_is_raised_at_the_deadline_only():
         assert not flag[0]
     with Clock(3600.0).alarm() as flag:
         assert not flag[0]
-    with Clock(0.0).alarm() as flag:
+    with Clock(0.05).alarm() as flag:
         for _ in range(1000):
             if flag[0]:
                 break
             time.sleep(0.01)
         assert flag[0]
-    assert not any(isinstance(t, threading.Timer) and t.is_alive() for t in threading.enumerate())
+    assert sum(t.name == "bdcc_jax deadlines" for t in threading.enumerate()) <= 1
 
 
 def path_and_edge(lengths, size):
