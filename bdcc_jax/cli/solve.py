@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,6 +27,10 @@ from .signals import SIGNALS
 
 if TYPE_CHECKING:
     from .common import Commands
+
+
+NOTICED = 1.0
+"""Seconds that somebody who waits for a file to be read will notice."""
 
 
 def register(commands: Commands) -> None:
@@ -54,7 +59,9 @@ def _run(arguments: argparse.Namespace) -> int:
         _check_outputs(arguments)
         if arguments.report is not None:
             require_matplotlib()
+        start = time.perf_counter()
         graph, _ = read_instance(arguments.file, arguments.format)
+        reading = time.perf_counter() - start
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
     result = SIGNALS.last(
@@ -78,10 +85,25 @@ def _run(arguments: argparse.Namespace) -> int:
         if arguments.json == "-":
             afterwards.callback(say, _as_json(result))
         elif not arguments.quiet:
-            afterwards.callback(say, result.summary())
+            about_reading = reading_line(reading, result.timings["total"])
+            afterwards.callback(say, result.summary() + about_reading)
         for write in _files(result, arguments):
             afterwards.callback(write)
     return exit_code(result)
+
+
+def reading_line(reading: float, solving: float) -> str:
+    """What the summary says of the seconds that reading took: nothing unless they dominate.
+
+    Examples
+    --------
+    >>> reading_line(0.3, 0.1), reading_line(40.0, 2.0).strip()
+    ('', 'reading       40.0 s before the solve began: the time limit does not count them')
+    """
+    if reading < NOTICED or reading < solving:
+        return ""
+    text = f"{reading:.1f} s before the solve began: the time limit does not count them"
+    return f"\n{'reading':<13} {text}"
 
 
 def _files(result: Result, arguments: argparse.Namespace) -> Iterator[Callable[[], None]]:

@@ -10,6 +10,7 @@ import pytest
 
 import bdcc_jax
 from bdcc_jax import Graph, Status, cli, write
+from bdcc_jax.cli.solve import reading_line
 from bdcc_jax.image import PICTURES
 from bdcc_jax.show.progress import COLUMNS
 
@@ -298,3 +299,13 @@ def test_process_interrupted(folder):
     assert "Traceback" not in err
     assert json.loads(out)["status"] == "interrupted"
     assert len((folder / "labels.txt").read_text().split()) == 90
+
+
+def test_reading_is_mentioned_where_it_dominates(folder, capsys, monkeypatch):
+    """Whoever waits much longer than the time limit learns why."""
+    monkeypatch.setattr("bdcc_jax.cli.solve.reading_line", lambda *_: "\nreading")
+    assert cli.main(["solve", "graph.txt"]) == 0
+    assert "\nreading" in capsys.readouterr().out
+    monkeypatch.undo()
+    assert reading_line(0.9, 0.1) == reading_line(5.0, 6.0) == ""
+    assert "5.0 s before the solve began" in reading_line(5.0, 4.0)
