@@ -9,9 +9,9 @@ from .batch import BatchProgress, solve_batch
 from .instance.graph import Graph
 from .io import FormatError, read, write
 from .options import Options, PDLPOptions
-from .proofs.verify import Rejected, Verdict, verify
 from .result import Failure, Progress, Result, Round, Status
 from .solve import solve
+from .verify import Rejected, Verdict, verify
 from .weights import weights_from_probabilities
 
 if TYPE_CHECKING:
