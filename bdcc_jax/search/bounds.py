@@ -76,6 +76,7 @@ class Bounds:
         total = float(np.abs(graph.weights).sum())
         self.noise, self.believed = NOISE * total, BELIEVED * total
         self._unit = exact_unit(graph.weights)
+        self._rounding = min(self.noise, self._unit / 8)  # of a bound, before it becomes a multiple
         self._lower = graph.negative_sum
         self.proof: Proof = Relaxation.trivial(graph)
         self.labels = np.arange(graph.n)
@@ -116,7 +117,7 @@ class Bounds:
         bound, proof = found.value, found.proof
         if self._unit and np.isfinite(bound):
             # Every objective is a multiple of the unit: so is the smallest one.
-            error = min(self.noise, self._unit / 8) if proof.proven else self.believed
+            error = self._rounding if proof.proven else self.believed
             bound = self._unit * ceil((bound - error) / self._unit)
         if bound > self.upper + self.believed:
             logger.warning("a bound of %g is refused: a clustering costs %g", bound, self.upper)
@@ -147,8 +148,8 @@ class Bounds:
     @property
     def cutoff(self) -> float:
         """A clustering that costs this or more is no improvement worth looking for."""
-        if self._unit:  # what costs more than a unit less costs no less at all
-            nearly = self.upper - self._unit * (1.0 - 2.0**-20)
+        if self._unit:  # what costs less, but by less than a unit, does not exist
+            nearly = self.upper - self._unit + 4.0 * self._rounding
             return max(nearly, nextafter(self.upper - self._unit, inf))
         return self.upper - self.tolerance / 4
 

@@ -248,3 +248,14 @@ def test_a_claim_is_good_enough_for_a_gap(gap, verdict):
     bounds = Bounds(Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -2.6]), gap=gap)
     bounds.raise_lower(LowerBound(bounds.upper - 0.01, Claim(bounds.upper - 0.01, bounds.proof)))
     assert bounds.verdict == verdict
+
+
+def test_what_reaches_the_cutoff_closes_the_gap_however_small_the_unit_is():
+    """Weights that were float32: sums of thousands in units of 2^-23."""
+    rng = np.random.default_rng(0)
+    u, v = np.triu_indices(60, 1)
+    weights = (2.0**-23) * np.round(3 * rng.normal(size=len(u)) * 2.0**23)
+    bounds = Bounds(Graph.from_edges(u, v, weights))
+    assert bounds.tolerance < 2.0**-23
+    assert bounds.raise_lower(LowerBound(bounds.cutoff, PROOF))
+    assert bounds.verdict is Status.OPTIMAL
