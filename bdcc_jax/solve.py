@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from os import PathLike
 from typing import NamedTuple
 
@@ -14,16 +13,17 @@ import jax
 from .base.clock import Clock
 from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
-from .base.records import Progress, Status
+from .base.records import Progress, Status, Stop
 from .instance.graph import Graph
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Result
 from .search.bounds import Bounds
 from .search.checkpoint import Checkpoint
-from .search.delegation import Callback
+from .search.job import Job, Setting
+from .search.reporter import Callback, Reporter
 from .search.scaling import Units
-from .search.solver import Solver
+from .search.strategy import strategy
 from .separation.device import devices
 from .separation.device.devices import Devices, Host
 from .show.progress import ProgressChoice, view
@@ -146,7 +146,7 @@ class Attempt:
     Parameters
     ----------
     graph, options, gap, seed, clock, device
-        As for :class:`~bdcc_jax.search.solver.Solver`; all of them have been checked.
+        As for :class:`~bdcc_jax.search.job.Job`; all of them have been checked.
     """
 
     def __init__(
@@ -162,48 +162,55 @@ class Attempt:
         self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
         self._clock, self._device = clock, device
         self._units = Units.of(graph)
-        self._solver: Solver | None = None
+        self._bounds: Bounds | None = None
+        self._reporter: Reporter | None = None
+        self._job: Job | None = None
         self._status = Status.INTERRUPTED  # until it has ended in any other way
 
     def run(self, callback: Callback, checkpoint: Checkpoint | None = None) -> None:
         """Solve; KeyboardInterrupt may come at any moment, and leaves what has been found."""
-
-        def observe(state: Progress) -> bool:
-            logger.debug("%s", state.round)
-            if checkpoint is not None:
-                checkpoint.write_if_due(solver.bounds, solver.history)
-            return bool(callback(replace(state, round=units.round(state.round))))
-
-        graph, units = self._graph, self._units
+        units, options = self._units, self._options
+        graph, clock = units.graph(self._graph), self._clock
         logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, self._device)
-        solver = Solver(
-            units.graph(graph),
-            units.options(self._options),
-            gap=self._gap,
-            seed=self._seed,
-            clock=self._clock,
-            device=self._device,
-            callback=observe,
-            checkpoint=checkpoint,
+        bounds = self._bounds = Bounds(
+            graph, gap=self._gap, absolute_gap=units.allowance(options.absolute_gap)
         )
-        self._solver = solver
-        try:
-            if checkpoint is not None:
-                solver.resume(checkpoint)
-            self._status = solver.run()
-        finally:
-            release_scheduler()
         if checkpoint is not None:
-            try:
-                checkpoint.restore_bound(solver.bounds)
-                checkpoint.write(solver.bounds, solver.history, solver.removed, solver.bounds.proof)
-            except KeyboardInterrupt:  # the last file that was complete is still there
-                self._status = solver.bounds.verdict or Status.INTERRUPTED
+            checkpoint.restore(bounds)
+        reporter = self._reporter = Reporter(
+            bounds,
+            clock,
+            units=units,
+            callback=callback,
+            checkpoint=checkpoint,
+            max_rounds=options.max_rounds,
+        )
+        setting = Setting(options, self._seed, self._device, reporter, strategy)
+        job = self._job = Job(
+            graph,
+            bounds,
+            clock,
+            setting,
+            presolve=options.presolve,
+            heuristics=options.heuristics,
+            checkpoint=checkpoint,
+            level=logging.INFO,
+        )
+        try:
+            self._status = _run(job)
+            if checkpoint is not None:
+                checkpoint.restore_bound(bounds)
+                checkpoint.write(bounds, reporter.history, job.removed, bounds.proof)
+        except KeyboardInterrupt:  # the last file that was complete is still there
+            self._status = bounds.verdict or Status.INTERRUPTED
+        finally:
+            reporter.close()
+            release_scheduler()
 
     def result(self) -> Result:
         """What has been found so far."""
-        graph, clock, solver, units = self._graph, self._clock, self._solver, self._units
-        bounds = Bounds(units.graph(graph)) if solver is None else solver.bounds
+        graph, clock, job, units = self._graph, self._clock, self._job, self._units
+        bounds = self._bounds or Bounds(units.graph(graph))
         objective, lower = graph.objective(bounds.labels), units.below(bounds.lower)
         logger.info(
             "end after %.2f s: %s, %.10g to %.10g", clock.elapsed, self._status, lower, objective
@@ -215,14 +222,26 @@ class Attempt:
             lower_bound=lower,
             status=self._status,
             tolerance=-units.below(-bounds.excess),
-            history=() if solver is None else tuple(map(units.round, solver.history)),
+            history=() if self._reporter is None else tuple(self._reporter.history),
             timings={**clock.spent, "total": clock.elapsed},
             options=self._options,
             device=str(self._device),
-            removed=None if solver is None else solver.removed,
+            removed=None if job is None else job.removed,
             proof=bounds.proof,
             exponent=units.exponent,
         )
+
+
+def _run(job: Job) -> Status:
+    """Why a solve has ended."""
+    try:
+        return job.run()
+    except Stop as stop:
+        return job.bounds.verdict or stop.status
+    except (KeyboardInterrupt, SystemError) as error:
+        if not is_interrupt(error):
+            raise
+        return Status.INTERRUPTED
 
 
 @contextmanager

@@ -15,10 +15,14 @@ from threading import Event
 
 from .alarms import alarm
 from .arrays import BoolArray
+from .records import Status, Stop
 
 
-class TimeLimitReached(Exception):
+class TimeLimitReached(Stop):
     """A limit has been reached; what was found until then is still good."""
+
+    def __init__(self) -> None:
+        super().__init__(Status.TIME_LIMIT)
 
 
 class Clock:

@@ -48,6 +48,14 @@ _EXPLANATIONS = {
 }
 
 
+class Stop(Exception):
+    """Ends a solve, or an inner one: raised wherever that is found out, and says why."""
+
+    def __init__(self, status: Status) -> None:
+        super().__init__(status)
+        self.status = status
+
+
 @dataclass(frozen=True)
 class Round:
     """One round of Algorithm 1, or one division of branch and bound.

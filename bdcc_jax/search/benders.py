@@ -24,14 +24,12 @@ and branch and bound over the LP, which leaves a proof, is in the place of the i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
-from ..base.records import Phase, Round, Status
 from ..instance.cover import Cover, vertex_cover
 from ..instance.graph import Graph
 from ..lp.integer_master import IntegerMaster
@@ -50,11 +48,9 @@ from . import blocks
 from .bounds import Bounds
 from .branching import Tree
 from .cutting_planes import cutting_planes, keep_all
+from .reporter import Reporter
 
 logger = logging.getLogger(__name__)
-
-Observer = Callable[[Round], Status | None]
-"""Sees a round; a status stops the run."""
 
 HARD_LP = 100_000
 """Instances with so many edges and without blocks get a bound before their LP is tried."""
@@ -77,16 +73,14 @@ class Benders:
         How to solve.
     bounds : Bounds
         What is known about the instance; kept up to date.
-    gap : float
-        Relative gap at which the ILP may stop.
     seed : int
         For the random Magnanti-Wong objectives.
     clock : Clock
         Holds the deadline; collects the timings.
     device : Devices or Host
         Where batched work runs.
-    observe : callable
-        Called after every round.
+    reporter : Reporter
+        Told of every round; raises Stop after the last one.
     rows, multipliers : Rows, ndarray
         Rows to start from, and what they were multiplied by in the last LP.
     """
@@ -97,16 +91,15 @@ class Benders:
         options: Options,
         bounds: Bounds,
         *,
-        gap: float,
         seed: int,
         clock: Clock,
         device: Devices | Host,
-        observe: Observer,
+        reporter: Reporter,
         rows: Rows,
         multipliers: FloatArray,
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
-        self._gap, self._clock, self._observe = gap, clock, observe
+        self._clock, self._reporter = clock, reporter
         clock.check()  # what comes now takes its time on large instances
         with clock.measure("cover"):
             self._cover: Cover = vertex_cover(graph, options.cover, clock, options.cover_time_limit)
@@ -114,79 +107,69 @@ class Benders:
             self._master = Master(graph.weights)
             self._master.add(rows)
         self.lp = rows, multipliers
-        self._phase: Phase = "lp"
+        self._integral = False
         self._rounds = 0
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
 
-    def relax(self) -> Status | None:
-        """Solve the LP over all cycle inequalities and odd wheels; None if that leaves a gap."""
+    def relax(self) -> None:
+        """Solve the LP over all cycle inequalities and odd wheels; returns if that leaves a gap."""
         try:
-            return self._relax()
+            self._relax()
         except MasterFailed:
             # A bound that needs no LP.
             packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
             self._bounds.raise_lower(packing.packed_bound(self._clock))
             raise
 
-    def _relax(self) -> Status | None:
+    def _relax(self) -> None:
         if isinstance(self._engine, PackingEngine):
             block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
             if block is not None:
-                if status := self._relax_blocks(block):
-                    return status
+                self._relax_blocks(block)
             elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
                 self._bounds.raise_lower(self._engine.packed_bound(self._clock))
-        return self._loop()
+        self._loop()
 
-    def _relax_blocks(self, block: IntArray) -> Status | None:
+    def _relax_blocks(self, block: IntArray) -> None:
         """Solve the LPs of the blocks of a large instance."""
         spent = dict(self._clock.spent)
         reach = self._options.ball_size
         for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
             self._bounds.raise_lower(parts.lower_bound)
             unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
-            if status := self._observe(self._describe(unknown, spent)):
-                return status
+            self._report(unknown, spent)
             spent = dict(self._clock.spent)
-        return None
 
-    def integrate(self) -> Status | None:
+    def integrate(self) -> None:
         """Let HiGHS solve the ILP, starting from the rows of the LP; what it finds is no proof."""
-        self._phase, bounds = "ilp", self._bounds
-        allowance = max(self._options.absolute_gap, bounds.tolerance / 2)
+        self._integral, bounds = True, self._bounds
         self._master = IntegerMaster(
             self._graph.weights,
             self._master.rows,
-            gap=self._gap,
-            absolute_gap=allowance,
+            gap=bounds.gap,
+            absolute_gap=max(bounds.absolute_gap, bounds.tolerance / 2),
             start=lambda: bounds.cut,
         )
         try:
-            if status := self._loop():
-                return status
+            self._loop()
         except MasterFailed as error:
             logger.info("HiGHS gave up on the ILP: %s", error)
         self._begin_anew(self._master.rows)
-        return None
 
-    def branch(self, proof: Branching) -> Status:
-        """Divide the clusterings that the LP leaves open, until all is proven."""
-        self._phase = "ilp"
+    def branch(self, proof: Branching) -> None:
+        """Divide the clusterings that the LP leaves open, until all is proven or float64 ends."""
         if proof.begun:
             self._begin_anew(proof.rows)
         look_around = partial(self._round, converged=True)
         tree = Tree(proof, self._master, self._bounds, self._clock, look_around)
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
-        while True:
+        while not tree.exhausted:
             spent = dict(self._clock.spent)
             separation = tree.grow()
             self._bounds.raise_lower(tree.lower_bound)
-            if status := self._observe(self._describe(separation, spent)):
-                return status
-            if tree.exhausted:
-                return Status.NUMERICAL
+            self._report(separation, spent)
 
     def _begin_anew(self, rows: Rows) -> None:
         """The LP with these rows, and no others."""
@@ -203,10 +186,10 @@ class Benders:
         """The rows of the LP and their multipliers, which prove its bound."""
         return self._master.rows, self._master.multipliers
 
-    def _loop(self) -> Status | None:
+    def _loop(self) -> None:
         """Lines 4 to 14 of Algorithm 1, and what is reported of them."""
         separators = [self._engine.separate]
-        if self._phase == "lp" and self._options.odd_wheels:
+        if not self._integral and self._options.odd_wheels:
             separators.append(self._wheels)
         turns = cutting_planes(
             self._master,
@@ -223,10 +206,8 @@ class Benders:
             if cut.last and not cut.converged:
                 logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
             self._round(cut.x, cut.converged)
-            if status := self._observe(self._describe(cut.found, spent)):
-                return status
+            self._report(cut.found, spent)
             spent = self._new_round()
-        return None
 
     def _new_round(self) -> dict[str, float]:
         """Count a round; returns what was spent before it."""
@@ -237,12 +218,12 @@ class Benders:
     def _learn(self) -> bool:
         """Take over what the master has proven, finished or not; no bound ends the loop."""
         bounds, master = self._bounds, self._master
-        if self._phase == "lp" and np.isfinite(master.proven_bound):
+        if not self._integral and np.isfinite(master.proven_bound):
             self.lp = master.rows, master.multipliers
         if master.proven_bound <= bounds.lower:
             return False
         proof: Proof
-        if self._phase == "ilp":
+        if self._integral:
             known = bounds.proof
             proof = Claim(master.proven_bound, known.weaker if isinstance(known, Claim) else known)
         else:
@@ -270,23 +251,9 @@ class Benders:
         number = self._rounds
         return number >= 16 and number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
 
-    def _describe(self, separation: Separation, before: dict[str, float]) -> Round:
-        seconds = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
+    def _report(self, found: Separation, before: dict[str, float]) -> None:
+        spent = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
         longest = self._clock.longest
-        return Round(
-            number=0,
-            phase=self._phase,
-            seconds=self._clock.elapsed,
-            lower_bound=self._bounds.lower,
-            upper_bound=self._bounds.upper,
-            rows=self._master.n_rows,
-            new_rows=len(separation.rows),
-            violated_roots=separation.violated_roots,
-            fallbacks=separation.fallbacks,
-            master_seconds=seconds.get("master", 0.0),
-            detection_seconds=seconds.get("detection", 0.0),
-            subproblem_seconds=seconds.get("subproblems", 0.0),
-            rounding_seconds=seconds.get("rounding", 0.0),
-            # Engines that do not look for violations root by root have no slowest root.
-            slowest_root_seconds=sum(longest.values()) if "detection" in longest else None,
-        )
+        # Engines that do not look for violations root by root have no slowest root.
+        slowest = sum(longest.values()) if "detection" in longest else None
+        self._reporter.round(found, self._master.n_rows, spent, slowest)

@@ -8,7 +8,7 @@ from math import ceil, inf, isfinite, nextafter
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.records import Status
+from ..base.records import Status, Stop
 from ..base.sums import common_unit, exact_sum, exact_unit, sum_down, sum_up
 from ..instance.graph import Graph
 from ..proofs.certificate import LowerBound, Proof, Relaxation
@@ -71,7 +71,8 @@ class Bounds:
         tolerance: float | None = None,
     ) -> None:
         self._graph = graph
-        self._gap, self._absolute_gap = gap, absolute_gap
+        self.gap, self.absolute_gap = gap, absolute_gap
+        self.tolerance_is_given = tolerance is not None
         self.tolerance = allowed_excess(graph.weights) if tolerance is None else tolerance
         total = float(np.abs(graph.weights).sum())
         self.noise, self.believed = NOISE * total, BELIEVED * total
@@ -163,6 +164,15 @@ class Bounds:
         """OPTIMAL, which takes a proof, or GAP once the bounds are close enough, else None."""
         if self.excess <= self.tolerance and self.proof.proven:
             return Status.OPTIMAL
-        relative = self._gap * abs(self.upper) if self.upper else 0.0
-        near = self.excess <= max(self._absolute_gap, relative)
-        return Status.GAP if near and self.excess > 0.0 else None
+        return Status.GAP if 0.0 < self.excess <= self.allowance else None
+
+    @property
+    def allowance(self) -> float:
+        """The difference between the bounds that is allowed."""
+        relative = self.gap * abs(self.upper) if self.upper else 0.0  # the gap may be infinite
+        return max(self.absolute_gap, relative)
+
+    def stop_if_met(self) -> None:
+        """Raise Stop if the bounds are close enough."""
+        if verdict := self.verdict:
+            raise Stop(verdict)

@@ -6,14 +6,12 @@ upwards; the clusterings stay what they are, and bounds are brought back by :cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import frexp, inf, ldexp, nextafter
 
 import numpy as np
 
-from ..base.records import Round
 from ..instance.graph import Graph
-from ..options import Options
 
 SMALL = -500
 """Weights of at most 2 to this power are solved in other units."""
@@ -48,13 +46,10 @@ class Units:
             return graph
         return Graph._trusted(graph.n, graph.edges, np.ldexp(graph.weights, self.exponent))
 
-    def options(self, options: Options) -> Options:
-        """The options in these units."""
-        if self.exponent == 0:
-            return options
-        with np.errstate(over="ignore"):  # infinite: any bounds are close enough
-            gap = float(np.ldexp(options.absolute_gap, self.exponent))
-        return replace(options, absolute_gap=gap)
+    def allowance(self, gap: float) -> float:
+        """An absolute gap in these units; infinite where any bounds are close enough."""
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(gap, self.exponent))
 
     def below(self, bound: float) -> float:
         """A lower bound in these units as one in units of 1: not above it."""
@@ -63,9 +58,6 @@ class Units:
         number = ldexp(bound, -self.exponent)
         return nextafter(number, -inf) if ldexp(number, self.exponent) > bound else number
 
-    def round(self, record: Round) -> Round:
-        """A round whose bounds are in these units, in units of 1."""
-        if self.exponent == 0:
-            return record
-        upper = ldexp(record.upper_bound, -self.exponent)
-        return replace(record, lower_bound=self.below(record.lower_bound), upper_bound=upper)
+    def of_cost(self, cost: float) -> float:
+        """A cost in these units as one in units of 1."""
+        return ldexp(cost, -self.exponent)

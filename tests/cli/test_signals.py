@@ -167,8 +167,8 @@ def test_ctrl_c_in_a_finalizer_is_not_lost(minded):
     [
         "bdcc_jax.lp.master:Master.solve",
         "bdcc_jax.separation.packing:PackingEngine.separate",
-        "bdcc_jax.search.solver:local_search",
-        "bdcc_jax.search.solver:presolve",
+        "bdcc_jax.search.strategy:local_search",
+        "bdcc_jax.search.strategy:presolve",
     ],
 )
 @pytest.mark.parametrize("call", [1, 2])
@@ -317,13 +317,13 @@ def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
     [
         "bdcc_jax.solve.Clock",
         "bdcc_jax.solve.view",
-        "bdcc_jax.solve.Solver",
+        "bdcc_jax.solve.Job",
         "bdcc_jax.show.progress.ProgressPrinter.start",
         "bdcc_jax.show.progress.ProgressPrinter.close",
-        "bdcc_jax.search.delegation.Bounds",
-        "bdcc_jax.search.solver.presolve",
-        "bdcc_jax.search.solver.local_search",
-        "bdcc_jax.search.solver.Benders",
+        "bdcc_jax.solve.Bounds",
+        "bdcc_jax.search.strategy.presolve",
+        "bdcc_jax.search.strategy.local_search",
+        "bdcc_jax.search.strategy.Benders",
         "bdcc_jax.solve.release_scheduler",
         "bdcc_jax.solve.Result",
     ],

@@ -203,7 +203,7 @@ def test_a_finished_run_returns_at_once(tmp_path, monkeypatch):
         raise AssertionError("solved again")
 
     monkeypatch.setattr(Master, "solve", fail)
-    monkeypatch.setattr("bdcc_jax.search.solver.presolve", fail)
+    monkeypatch.setattr("bdcc_jax.search.strategy.presolve", fail)
     again = solve(graph, checkpoint=path)
     assert (again.status, again.objective, again.lower_bound, again.history, again.removed) == (
         whole.status, whole.objective, whole.lower_bound, whole.history, whole.removed,

@@ -21,10 +21,10 @@ from oracles import all_cuts, partitions, random_graph
 from bdcc_jax import Graph, Options, solve
 from bdcc_jax.lp import fixing
 from bdcc_jax.proofs import parts as parts_module
-from bdcc_jax.search import solver as solver_module
+from bdcc_jax.search import after_lp, strategy
 from bdcc_jax.search.benders import Benders
 from bdcc_jax.search.bounds import Bounds, allowed_excess
-from bdcc_jax.search.solver import Solver
+from bdcc_jax.search.job import Job
 
 COMBINATIONS = [
     {"presolve": a, "heuristics": b, "integer": c, "odd_wheels": d, "engine": e}
@@ -105,15 +105,15 @@ def test_any_random_graph_with_any_options(seed, n, combination):
 
 
 def count_calls(monkeypatch, *methods):
-    """Count the calls of some methods of the solver, which work as before."""
+    """Count the calls of some steps of a solve, which work as before."""
     calls = dict.fromkeys(methods, 0)
     for name in methods:
-        owner = Benders if name in ("branch", "integrate") else Solver
+        owner = next(owner for owner in (Benders, Job, after_lp) if hasattr(owner, name))
         original = getattr(owner, name)
 
-        def counted(self, *args, name=name, original=original, **kwargs):
+        def counted(*args, name=name, original=original, **kwargs):
             calls[name] += 1
-            return original(self, *args, **kwargs)
+            return original(*args, **kwargs)
 
         monkeypatch.setattr(owner, name, counted)
     return calls
@@ -124,7 +124,7 @@ STEPS = (
     "_open_regions",
     "_bound_parts",
     "_solve_pieces",
-    "_solve_instead",
+    "solve_instead",
     "branch",
     "integrate",
 )
@@ -150,7 +150,7 @@ def spotted_instances():
                 "_open_regions",
                 "_bound_parts",
                 "_solve_pieces",
-                "_solve_instead",
+                "solve_instead",
                 "branch",
             },
         ),
@@ -158,8 +158,8 @@ def spotted_instances():
             Options(presolve=False, odd_wheels=False),
             {"_fix_and_solve", "_open_regions", "_bound_parts"},
         ),
-        (Options(odd_wheels=False), {"_solve_pieces", "_solve_instead"}),
-        (Options(), {"_solve_instead"}),
+        (Options(odd_wheels=False), {"_solve_pieces", "solve_instead"}),
+        (Options(), {"solve_instead"}),
         (Options(integer="whole", presolve=False, odd_wheels=False), {"integrate", "branch"}),
     ],
     ids=["bare", "with heuristics", "with presolve", "default", "whole"],
@@ -185,30 +185,30 @@ def test_small_spotted_instances_against_an_independent_milp(monkeypatch):
 
 
 def test_independent_pieces_are_solved_one_by_one(monkeypatch):
-    calls = count_calls(monkeypatch, "_solve_pieces", "_solve_instead")
+    calls = count_calls(monkeypatch, "_solve_pieces", "solve_instead")
     parts = [wheel(5), wheel(9, 1.1), wheel(11, 0.9), wheel(7, 1.2)]
     graph = joined(parts)
     best = sum(optimum(part) if part.n <= 9 else solve(part).objective for part in parts)
     check_optimal(graph, solve(graph, options=BARE), best)
     assert calls["_solve_pieces"] == 1
-    assert calls["_solve_instead"] >= 4
+    assert calls["solve_instead"] >= 4
 
 
 def test_pieces_start_from_what_is_known_of_them(monkeypatch):
     wheels = [wheel(9, 1.1), wheel(11, 0.9)]
     graph = joined(wheels)
     best = solve(graph)
-    run, known = Solver.run, {}
+    run, known = Job.run, {}
 
     def run_and_note(self):
-        known[self._graph.m] = self.bounds.upper
+        known[self.graph.m] = self.bounds.upper
         return run(self)
 
     def no_search(graph, **_):
         return best.labels if graph.m == best.graph.m else np.arange(graph.n)
 
-    monkeypatch.setattr(Solver, "run", run_and_note)
-    monkeypatch.setattr(solver_module, "local_search", no_search)
+    monkeypatch.setattr(Job, "run", run_and_note)
+    monkeypatch.setattr(strategy, "local_search", no_search)
     solve(graph, options=Options(presolve=False, odd_wheels=False, rounding=()))
     assert [known[part.m] for part in wheels] == pytest.approx(
         [solve(part).objective for part in wheels]
@@ -218,17 +218,17 @@ def test_pieces_start_from_what_is_known_of_them(monkeypatch):
 @pytest.mark.parametrize("rings", [1, 6])
 def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(rings, monkeypatch):
     """The second best stands in for the optimum, which decisions must still leave possible."""
-    monkeypatch.setattr(solver_module, "RINGS", rings)
-    solvers, decisions = [], []
-    divide, decide, offer = Solver._divide, fixing.by_reduced_cost, Bounds.offer
+    monkeypatch.setattr(after_lp, "RINGS", rings)
+    jobs, decisions = [], []
+    divide, decide, offer = after_lp.divide, fixing.by_reduced_cost, Bounds.offer
 
-    def watched(self, benders):
-        solvers.append(self)
-        return divide(self, benders)
+    def watched(job, benders):
+        jobs.append(job)
+        return divide(job, benders)
 
     def recorded(lowest, highest, slack):
         decided = decide(lowest, highest, slack)
-        decisions.append((solvers[-1], solvers[-1].bounds.cutoff, decided))
+        decisions.append((jobs[-1], jobs[-1].bounds.cutoff, decided))
         return decisions[-1][-1]
 
     def withheld(self, labels):
@@ -236,7 +236,7 @@ def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(ring
             labels = runner_up
         return offer(self, labels)
 
-    monkeypatch.setattr(Solver, "_divide", watched)
+    monkeypatch.setattr(strategy, "divide", watched)
     monkeypatch.setattr(parts_module, "by_reduced_cost", recorded)
     monkeypatch.setattr(Bounds, "offer", withheld)
     decided = 0
@@ -250,8 +250,8 @@ def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(ring
         runner_up = partitions(8)[np.argsort(costs)[1]]
         options = Options(presolve=False, odd_wheels=False, heuristics=False)
         solve(graph, options=options)
-        for solver, cutoff, decision in decisions:
-            if solver._graph is graph:
+        for job, cutoff, decision in decisions:
+            if job.graph is graph:
                 cheaper = cuts[costs < cutoff]
                 assert not cheaper[:, decision.kept].any()
                 assert cheaper[:, decision.cut].all()
@@ -285,13 +285,13 @@ def test_a_callback_can_stop_in_any_round(which, options, monkeypatch):
     graph, best = best_of(which)
     rounds = len(solve(graph, options=options).history)
     assert rounds > 1
-    calls = count_calls(monkeypatch, "_solve_instead")
+    calls = count_calls(monkeypatch, "solve_instead")
     for at in range(1, rounds):
         result = solve(graph, options=options, callback=lambda p, at=at: p.round.number == at)
         assert result.status == "stopped"
         assert len(result.history) == at
         check_bounds(graph, result, best)
-    assert calls["_solve_instead"] > 0 or options is BARE
+    assert calls["solve_instead"] > 0 or options is BARE
 
 
 @pytest.mark.parametrize(("which", "options"), STOPS)
@@ -391,7 +391,7 @@ def test_ctrl_c_in_a_compiled_function_returns_the_best(monkeypatch):
         except KeyboardInterrupt as cause:
             raise SystemError("returned a result with an exception set") from cause
 
-    monkeypatch.setattr(solver_module, "local_search", interrupted)
+    monkeypatch.setattr(strategy, "local_search", interrupted)
     result = solve(graph, options=Options(presolve=False))
     assert result.status == "interrupted"
     assert result.lower_bound <= result.objective == graph.objective(result.labels)
@@ -401,6 +401,6 @@ def test_other_system_errors_are_not_hidden(monkeypatch):
     def broken(*args, **kwargs):
         raise SystemError("something else")
 
-    monkeypatch.setattr(solver_module, "local_search", broken)
+    monkeypatch.setattr(strategy, "local_search", broken)
     with pytest.raises(SystemError, match="something else"):
         solve(random_graph(np.random.default_rng(4), 12, 0.8), options=Options(presolve=False))

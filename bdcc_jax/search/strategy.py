@@ -1,0 +1,138 @@
+"""A solve from beginning to end: presolve, Algorithm 1, and what to do about a gap it leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.arrays import IntArray
+from ..base.sums import sum_down, sum_up
+from ..instance.enumeration import MOST_NODES
+from ..lp.rows import Rows
+from ..presolve import Presolved, presolve
+from ..primal import local_search
+from ..proofs.branching_proof import Branching
+from ..proofs.certificate import Reduction, relaxed_bound
+from ..proofs.parts import Parts
+from .after_lp import divide
+from .benders import Benders
+from .bounds import allowed_excess
+from .checkpoint import SavedLP
+from .job import Job
+from .substitute import Substitute
+
+FUSED_EDGES = 1_500_000
+"""Local search before the LP tries a fusion on instances with at most so many edges."""
+
+
+def strategy(job: Job) -> None:
+    """Solve a job: ends by Stop once its bounds have met, returns if they cannot be made to."""
+    if job.presolve:
+        _presolve(job)
+    else:
+        _solve(job)
+
+
+def _presolve(job: Job) -> None:
+    with job.clock.measure("presolve"):
+        rest = presolve(job.graph, job.clock)
+    job.removed = rest.removed
+    job.log("presolve leaves %d of %d edges", rest.graph.m, job.graph.m)
+    scale = rest.scales()
+    if scale.max() > 0:
+        _solve_scales(job, rest, scale)
+    elif rest.unchanged and rest.graph.n > MOST_NODES:
+        _solve(job)
+    else:
+        if not job.bounds.tolerance_is_given and rest.graph.m > 0:
+            job.bounds.tolerance = allowed_excess(rest.graph.weights)
+        job.solve_instead(
+            Substitute(
+                graph=rest.graph,
+                constant=rest.constant,
+                lift=rest.lift,
+                lift_proof=lambda proof: Reduction(rest, proof),
+                tolerance=job.bounds.tolerance / 2,
+                low=rest.low,
+                off=rest.off,
+            )
+        )
+
+
+def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
+    """Solve apart what is heavy and what is light, each with a tolerance of its own.
+
+    In one LP the light pieces would drown in the tolerances that the heavy ones need.
+    """
+    parts = Parts(rest.graph, Rows.empty(), np.empty(0), scale)
+    labels = np.arange(rest.graph.n)
+    off = [sum_up(np.abs(rest.low[parts.edges(i)])) for i in range(len(parts))]
+    excess = parts.gaps(labels)
+    share = [allowed_excess(parts.instance(i).weights) for i in range(len(parts))]
+    if job.bounds.tolerance_is_given:
+        share = [job.bounds.tolerance / len(parts)] * len(parts)
+    job.log("solving instances of %d magnitudes apart", len(parts))
+    met = rest.off <= min(share) / 4
+    for i in range(len(parts)):
+        lift = parts.lift(i, labels)
+        known = job.solve_instead(
+            Substitute(
+                graph=parts.instance(i),
+                constant=sum_down([rest.constant, parts.rest_of_bound(i)]),
+                lift=lambda found, lift=lift: rest.lift(lift(found)),  # type: ignore[misc]
+                lift_proof=lambda proof, i=i: Reduction(  # type: ignore[misc]
+                    rest, parts.division({i: proof})
+                ),
+                tolerance=share[i] / 2,
+                off=sum_up([rest.off, *off]),
+                beside=sum_up([*excess[:i], *excess[i + 1 :]]),
+                piece=True,
+            )
+        )
+        job.bounds.stop_if_met()
+        labels = lift(known.labels)
+        parts.raise_bound(i, known.bound)
+        excess[i] = known.bound.excess
+        met = met and known.met and off[i] <= share[i] / 4
+    if met:
+        job.bounds.tolerance = sum_up(share)
+
+
+def _solve(job: Job) -> None:
+    graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
+    if job.heuristics:
+        with clock.measure("rounding"):
+            rounds = int(graph.m <= FUSED_EDGES)
+            bounds.offer(local_search(graph, rounds=rounds, seed=setting.seed, clock=clock))
+        job.log("local search finds a clustering of cost %.10g", bounds.upper)
+    rows, multipliers = job.rows, np.zeros(len(job.rows))
+    saved = job.checkpoint and job.checkpoint.lp(graph)
+    if saved:
+        rows, multipliers = saved.rows, saved.multipliers
+        bounds.offer(saved.labels)
+        bounds.raise_lower(relaxed_bound(graph, rows, multipliers))
+    benders = Benders(
+        graph,
+        setting.options,
+        bounds,
+        seed=setting.seed,
+        clock=clock,
+        device=setting.device,
+        reporter=setting.reporter,
+        rows=rows,
+        multipliers=multipliers,
+    )
+    tree = Branching(graph)
+    if job.checkpoint:
+        job.checkpoint.watch(lambda: SavedLP(graph, bounds.labels, *benders.lp))
+        tree = job.checkpoint.tree(graph)
+    if not tree.begun:
+        benders.relax()
+    setting.reporter.lp_is_over()
+    if not tree.begun:
+        if setting.options.integer == "whole":
+            job.log("HiGHS' branch and bound on %d edges", graph.m)
+            benders.integrate()
+        elif divide(job, benders):
+            return
+    job.log("branch and bound on %d edges", graph.m)
+    benders.branch(tree)
