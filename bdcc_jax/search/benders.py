@@ -46,7 +46,7 @@ from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
 from . import blocks
 from .bounds import Bounds
-from .branching import Tree
+from .branching import BranchAndBound
 from .cutting_planes import cutting_planes, keep_all
 from .reporter import Reporter
 
@@ -163,7 +163,7 @@ class Benders:
         if proof.begun:
             self._begin_anew(proof.rows)
         look_around = partial(self._round, converged=True)
-        tree = Tree(proof, self._master, self._bounds, self._clock, look_around)
+        tree = BranchAndBound(proof, self._master, self._bounds, self._clock, look_around)
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
         while not tree.exhausted:
             spent = dict(self._clock.spent)

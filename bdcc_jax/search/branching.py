@@ -65,7 +65,7 @@ class Node:
         return (self.bound, self.number) < (other.bound, other.number)
 
 
-class Tree:
+class BranchAndBound:
     """The clusterings of an instance, divided until no leaf can hold a better one.
 
     Parameters

@@ -18,25 +18,25 @@ from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.branching_proof import Branching, Contradiction, Fork, Leaf
 from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search.bounds import Bounds
-from bdcc_jax.search.branching import Node, Tree
+from bdcc_jax.search.branching import Node, BranchAndBound
 
 WHOLE = Options(presolve=False, integer="whole", heuristics=False)
 
 
-def tree_of(graph: Graph, proof: Branching | None = None) -> tuple[Tree, Bounds]:
+def tree_of(graph: Graph, proof: Branching | None = None) -> tuple[BranchAndBound, Bounds]:
     proof = proof or Branching(graph)
     bounds = Bounds(graph)
     master = Master(graph.weights)
     master.add(proof.rows)
     look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
-    return Tree(proof, master, bounds, Clock(None), look), bounds
+    return BranchAndBound(proof, master, bounds, Clock(None), look), bounds
 
 
-def leaves(tree: Tree) -> list[Node]:
+def leaves(tree: BranchAndBound) -> list[Node]:
     return sorted(tree._leaves)
 
 
-def proven(graph: Graph, tree: Tree) -> float:
+def proven(graph: Graph, tree: BranchAndBound) -> float:
     """What the checker makes of it."""
     unit = 2.0**100
     pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
@@ -197,7 +197,7 @@ def test_a_tree_that_is_cut_short_has_a_proven_bound(after):
 @pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
 def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, error, status):
     graph = random_graph(np.random.default_rng(14), 14, 1.0)  # 7 nodes
-    settle, settled = Tree._settle, []
+    settle, settled = BranchAndBound._settle, []
 
     def settle_or_stop(self, node, found):
         settle(self, node, found)
@@ -206,7 +206,7 @@ def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, er
             raise error
 
     optimum = solve(graph).objective
-    monkeypatch.setattr(Tree, "_settle", settle_or_stop)
+    monkeypatch.setattr(BranchAndBound, "_settle", settle_or_stop)
     result = solve(graph, options=options)
     assert result.status == status
     assert result.lower_bound <= optimum <= result.objective

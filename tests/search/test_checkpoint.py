@@ -26,7 +26,7 @@ from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.branching_proof import Leaf
 from bdcc_jax.search import checkpoint
 from bdcc_jax.search.bounds import Bounds
-from bdcc_jax.search.branching import Tree
+from bdcc_jax.search.branching import BranchAndBound
 from bdcc_jax.search.checkpoint import Checkpoint, CheckpointError
 from benchmarks.fuzz import mutate
 
@@ -139,7 +139,9 @@ def test_a_tree_that_was_killed_is_proven(tmp_path, monkeypatch):
     path = tmp_path / "killed.npz"
     assert json.loads(str(np.load(path)["proof"])) is None
     stored = _stored(path)["lower_bound"]
-    monkeypatch.setattr(Tree, "grow", lambda _: Clock(0.0).check())  # also if time is up at once
+    monkeypatch.setattr(
+        BranchAndBound, "grow", lambda _: Clock(0.0).check()
+    )  # also if time is up at once
     result = solve(HARD, options=options, checkpoint=path)
     assert result.status == "time_limit"
     assert result.lower_bound >= stored
