@@ -18,7 +18,7 @@ from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.branching_proof import Branching, Contradiction, Fork, Leaf
 from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search.bounds import Bounds
-from bdcc_jax.search.branching import Node, BranchAndBound
+from bdcc_jax.search.branching import BranchAndBound, Node
 
 WHOLE = Options(presolve=False, integer="whole", heuristics=False)
 
