@@ -8,6 +8,7 @@ from math import inf
 import highspy
 import numpy as np
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
@@ -78,16 +79,14 @@ def vertex_cover(
 def _greedy(graph: Graph, clock: Clock) -> BoolArray:
     """Take the node with the most uncovered edges until every edge is covered."""
     u, v = graph.edges[graph.negative].T
-    tails = np.concatenate([u, v])
-    order = np.argsort(tails, kind="stable")
-    starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
     with clock.alarm() as stop:
-        return _busiest_first(starts, np.concatenate([v, u])[order], stop)
+        return _busiest_first(adjacency(graph.n, u, v, np.flatnonzero(graph.negative)), stop)
 
 
 @compiled
-def _busiest_first(starts: IntArray, neighbours: IntArray, stop: BoolArray) -> BoolArray:
+def _busiest_first(edges: Adjacency, stop: BoolArray) -> BoolArray:
     """Another thread may set ``stop``: then all nodes that still have an edge are taken."""
+    starts, neighbours, _ = edges
     n = len(starts) - 1
     degree = starts[1:] - starts[:-1]
     # The key orders by degree, then by node: both fit into a double exactly.

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.components import connected_components, first_appearance
 from ..base.sums import exact_sum, sum_down
@@ -266,6 +267,12 @@ class Graph:
     def negative_sum(self) -> float:
         """Sum of the negative weights, rounded down: no clustering costs less."""
         return sum_down(self.weights[self.negative])
+
+    @cached_property
+    def positive_adjacency(self) -> Adjacency:
+        """The edges of E+ at every node."""
+        ids = np.flatnonzero(self.positive)
+        return adjacency(self.n, *self.edges[ids].T, ids)
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""

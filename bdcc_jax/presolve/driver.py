@@ -15,7 +15,7 @@ from ..base.clock import Clock
 from ..base.components import connected_components
 from ..base.sums import sum_parallel_pairs
 from ..instance.graph import Graph, canonical_labels
-from .blocks import blocks, split_cut_vertices
+from .biconnected import biconnected_blocks, split_cut_vertices
 from .dominance import dominate
 from .multigraph import RESIDUE, multigraph, rest
 from .steps import (
@@ -257,7 +257,7 @@ def _split(left: Rest, steps: Steps) -> Rest:
     that hold the copies of a cut vertex become one.
     """
     u, v, w, low, slots, changed = left
-    block, by_block, n_blocks = blocks(len(slots), u, v)
+    block, by_block, n_blocks = biconnected_blocks(len(slots), u, v)
     mixed = np.bincount(block, w < 0, n_blocks) > 0
     kept = mixed[block]
     steps.add(ATTRACTED, slots[u[~kept]], slots[v[~kept]], None)

@@ -17,10 +17,11 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.adjacency import Adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.compiled import compiled
-from ..base.path_search import Network, Tree, clear, network, new_tree, search
+from ..base.path_search import ShortestPathTree, clear, new_tree, search
 from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
@@ -75,9 +76,6 @@ class PackingEngine:
         self, graph: Graph, cover: Cover, reach: int | None = 64, violation: float = VIOLATION
     ) -> None:
         self._graph, self._cover, self._violation = graph, cover, violation
-        positive = np.flatnonzero(graph.positive)
-        u, v = graph.edges[positive].T
-        self._network = network(graph.n, u, v, positive)
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
         self._reach = graph.n + 1 if reach is None else reach
         self._futile = inf  # violated edges when longer searches last were in vain
@@ -98,7 +96,7 @@ class PackingEngine:
                 # The packing adds up from the far end and detection from the root: a violation that
                 # exceeds the threshold by rounding errors only is seen by detection alone.
                 rows = violated_cycles(
-                    self._network, self._cover, x, violated, clock, self._violation
+                    graph.positive_adjacency, self._cover, x, violated, clock, self._violation
                 )
         return Separation(rows, roots, fallbacks=0, satisfied=False)
 
@@ -148,7 +146,7 @@ class PackingEngine:
         cover, weights = self._cover, self._graph.weights
         with clock.alarm() as stop:
             edges, starts, self._amounts = _pack(
-                self._network,
+                self._graph.positive_adjacency,
                 x,
                 weights,
                 cover.roots,
@@ -169,7 +167,7 @@ class PackingEngine:
 
 @compiled
 def _pack(
-    positive: Network,
+    positive: Adjacency,
     x: FloatArray,
     weights: FloatArray,
     roots: IntArray,
@@ -246,7 +244,7 @@ def _take(
     narrow: float,
     violation: float,
     x: FloatArray,
-    tree: Tree,
+    tree: ShortestPathTree,
     width: FloatArray,
     cycles: list[np.int32],
 ) -> float:

@@ -15,10 +15,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.compiled import compiled
-from ..base.path_search import Network, clear, network, new_tree, search
+from ..base.path_search import clear, new_tree, search
 from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
@@ -52,7 +53,7 @@ def violated_edges(
     open_edges, u, v = open_edges[apart], u[apart], v[apart]
     with (clock or Clock(None)).alarm() as stop:
         violated = _violated(
-            network(int(place.max()) + 1, u, v, open_edges),
+            adjacency(int(place.max()) + 1, u, v, open_edges),
             x,
             cover.starts,
             cover.edges,
@@ -67,7 +68,7 @@ def violated_edges(
 
 
 def violated_cycles(
-    positive: Network,
+    positive: Adjacency,
     cover: Cover,
     x: FloatArray,
     violated: BoolArray,
@@ -97,7 +98,7 @@ def violated_cycles(
 
 @compiled
 def _violated(
-    places: Network,
+    places: Adjacency,
     x: FloatArray,
     shares: IntArray,
     negative_edges: IntArray,
@@ -142,7 +143,7 @@ def _violated(
 
 @compiled
 def _shortest(
-    positive: Network,
+    positive: Adjacency,
     x: FloatArray,
     roots: IntArray,
     shares: IntArray,

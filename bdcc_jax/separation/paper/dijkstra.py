@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from ...base.adjacency import Adjacency
 from ...base.arrays import BoolArray, FloatArray, IntArray
 from ...base.clock import Clock
 from ...base.compiled import compiled
@@ -55,7 +56,7 @@ class DijkstraFinder:
             return None
         reach = x[edges] - VIOLATION
         order, parent, via, distance, found = _search(
-            *self._maker.adjacency,
+            self._maker.adjacency,
             x,
             cover.roots[s],
             far_ends,
@@ -72,9 +73,7 @@ class DijkstraFinder:
 
 @compiled
 def _search(
-    starts: IntArray,
-    neighbours: IntArray,
-    edge_ids: IntArray,
+    positive: Adjacency,
     x: FloatArray,
     root: int,
     far_ends: IntArray,
@@ -90,6 +89,7 @@ def _search(
     order; per settled node the rank of its parent, the edge to it and the distance; and the rank
     of every far end (-1 where it was not reached).
     """
+    starts, neighbours, edge_ids = positive
     wanted[far_ends] = True
     missing = len(far_ends)
     node, distance, hops = [root], [0.0], [0]
@@ -108,7 +108,7 @@ def _search(
         if missing == 0 and len(order) >= size:
             break
         for k in range(starts[u], starts[u + 1]):
-            v, e = neighbours[k], edge_ids[k]
+            v, e = np.int64(neighbours[k]), np.int64(edge_ids[k])
             length, steps = distance[i] + x[e], hops[i] + 1
             if length >= limit:
                 continue
