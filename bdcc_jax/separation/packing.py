@@ -28,7 +28,7 @@ from ..lp.rows import Rows
 from ..proofs.certificate import LowerBound, relaxed_bound
 from .paper.ball import VIOLATION
 from .separation import Separation
-from .violations import violated_cycles, violated_edges
+from .violations import violated_edges
 
 FAR = 4096
 """Nodes that a search settles to find a lower bound without an LP."""
@@ -92,12 +92,6 @@ class PackingEngine:
             rows = self._widen(x, violated, clock)
             if self._cut_short:  # there is no time for an LP with these rows either
                 raise TimeLimitReached
-            if len(rows) == 0:
-                # The packing adds up from the far end and detection from the root: a violation that
-                # exceeds the threshold by rounding errors only is seen by detection alone.
-                rows = violated_cycles(
-                    graph.positive_adjacency, self._cover, x, violated, clock, self._violation
-                )
         return Separation(rows, roots, fallbacks=0, satisfied=False)
 
     def packed_bound(self, clock: Clock) -> LowerBound:
@@ -255,7 +249,9 @@ def _take(
     while u != root:
         e = tree.edge[u]
         amount, length, u = min(amount, width[e]), length + x[e], tree.parent[u]
-    if amount <= narrow or length >= x[negative_edge] - violation:
+    # Detection adds up from the root, as the search does: where it sees a violation that rounding
+    # hides from the other end, a search without margins has the same distance.
+    if amount <= narrow or min(length, tree.distance[far_end]) >= x[negative_edge] - violation:
         return 0.0
     cycles.append(np.int32(negative_edge))
     u = far_end
