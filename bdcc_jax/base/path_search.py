@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from .adjacency import Adjacency
 from .arrays import BoolArray, FloatArray
 from .compiled import compiled
-from .heap import drop_top, push
 
 
 class ShortestPathTree(NamedTuple):
@@ -81,7 +80,7 @@ def search(
     keys[0], nodes[0] = 0.0, root
     while size > 0:
         d, u = keys[0], nodes[0]
-        drop_top(keys, nodes, size)
+        _drop_top(keys, nodes, size)
         size -= 1
         if d > distance[u]:
             continue
@@ -103,6 +102,38 @@ def search(
                     touched += 1
                 distance[v], tree.depth[v] = there, tree.depth[u] + 1
                 tree.parent[v], tree.edge[v] = u, e
-                push(keys, nodes, size, there, v)
+                _push(keys, nodes, size, there, v)
                 size += 1
     return touched
+
+
+@compiled
+def _push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node: int) -> None:
+    """Add an entry to a binary heap of ``size`` entries."""
+    i = size
+    while i > 0:
+        up = (i - 1) // 2
+        if keys[up] <= key:
+            break
+        keys[i], nodes[i] = keys[up], nodes[up]
+        i = up
+    keys[i], nodes[i] = key, node
+
+
+@compiled
+def _drop_top(keys: FloatArray, nodes: NDArray[np.int32], size: int) -> None:
+    """Remove the smallest of ``size`` entries from a binary heap."""
+    last = size - 1
+    key, node = keys[last], nodes[last]
+    i = 0
+    while True:
+        down = 2 * i + 1
+        if down >= last:
+            break
+        if down + 1 < last and keys[down + 1] < keys[down]:
+            down += 1
+        if keys[down] >= key:
+            break
+        keys[i], nodes[i] = keys[down], nodes[down]
+        i = down
+    keys[i], nodes[i] = key, node

@@ -272,7 +272,8 @@ class Graph:
     def positive_adjacency(self) -> Adjacency:
         """The edges of E+ at every node."""
         ids = np.flatnonzero(self.positive)
-        return adjacency(self.n, *self.edges[ids].T, ids)
+        u, v = self.edges[ids].T
+        return adjacency(self.n, u, v, ids)
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""

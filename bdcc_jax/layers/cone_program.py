@@ -30,7 +30,7 @@ class ConeProgram:
     """The relaxation over given rows as a cone program of cvxpylayers.
 
     cvxpylayers' own JAX layer does the same steps in JAX, which must not be called from a callback
-    (see :mod:`.host`) and would be compiled anew for every set of rows.
+    (see :mod:`.callbacks`) and would be compiled anew for every set of rows.
     """
 
     rows: Rows

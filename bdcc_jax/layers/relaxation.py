@@ -62,7 +62,7 @@ class LayerOptions:
             raise ValueError(f"keep must be an integer >= 0, not {self.keep!r}")
 
 
-class Relaxation:
+class SmoothedRelaxation:
     """The relaxation of one graph; remembers the rows that were needed lately.
 
     What it returns does not depend on what it remembers, but for the tolerances: rows that are

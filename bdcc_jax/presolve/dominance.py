@@ -42,9 +42,10 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.compiled import compiled
+from ..base.components import find
 from ..base.sums import add
 from .multigraph import NONE, Log, Multigraph, drop, join, push, record, rounded_down, tidy
-from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, find
+from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED
 
 ALWAYS_COMPARED = 64
 """Neighbours of up to this degree are always compared; larger ones with larger nodes only."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
+from ..base.components import find
 from ..base.sums import add, exact_unit
-from .steps import SEPARATED, find
+from .steps import SEPARATED
 
 NONE = -1
 

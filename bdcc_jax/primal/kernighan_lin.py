@@ -11,9 +11,9 @@ from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
+from ..base.heap import Heap, clear, new_heap, pop, put
 from ..instance.graph import Graph, canonical_labels
 from .clusters import Clusters, move, new_clusters, new_label
-from .heap import Heap, clear, new_heap, pop, put
 
 TOLERANCE = 1e-9
 """Changes that gain less than this part of the largest |w| are rounding errors."""
@@ -78,8 +78,8 @@ def improve(
     clock = clock or Clock(None)
     if graph.m == 0 or clock.remaining == 0.0:
         return labels, 0.0
-    # The ends swapped, so that the neighbours of a node come in ascending order.
-    edges = adjacency(graph.n, *graph.edges.T[::-1], np.arange(graph.m))
+    u, v = graph.edges.T
+    edges = adjacency(graph.n, v, u, np.arange(graph.m))  # neighbours in ascending order
     clusters, search = new_clusters(labels), _new_search(graph.n, graph.weights[edges.edges])
     least = TOLERANCE * float(np.abs(graph.weights).max())
     total = 0.0

@@ -101,7 +101,7 @@ class Enumeration:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class PresolveProof:
     """Steps of presolve, and a proof for what they leave."""
 
     presolved: Presolved

@@ -21,7 +21,7 @@ from ..instance.graph import Graph
 from ..lp.master import AT_LOWER, AT_UPPER, Master
 from ..lp.rows import Rows
 from ..proofs.certificate import LowerBound, Relaxation
-from ..proofs.parts import Parts
+from ..proofs.decomposition import Decomposition as Parts
 from ..separation.packing import PackingEngine
 from .cutting_planes import cutting_planes
 

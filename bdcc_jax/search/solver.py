@@ -23,8 +23,14 @@ from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
 from ..primal import local_search
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Enumeration, LowerBound, Reduction, Relaxation, relaxed_bound
-from ..proofs.parts import Decision, Parts, ends, open_region, pieces, spots
+from ..proofs.certificate import Enumeration, LowerBound, Relaxation, relaxed_bound
+from ..proofs.certificate import PresolveProof as Reduction
+from ..proofs.decomposition import Decomposition as Parts
+from ..proofs.decomposition import FixingProof as Decision
+from ..proofs.decomposition import end_nodes as ends
+from ..proofs.decomposition import open_region
+from ..proofs.decomposition import split_into_components as pieces
+from ..proofs.decomposition import split_region as spots
 from .benders import Benders
 from .bounds import allowed_excess
 from .checkpoint import SavedLP

@@ -149,7 +149,7 @@ def _induce(
             if j > i:
                 if edge_ids[k] == via[j]:
                     tree[j] = len(edges)
-                edges.append(np.int64(edge_ids[k]))
+                edges.append(int(edge_ids[k]))
                 tail.append(i)
                 head.append(j)
     for u in nodes:

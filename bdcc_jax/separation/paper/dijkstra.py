@@ -108,7 +108,7 @@ def _search(
         if missing == 0 and len(order) >= size:
             break
         for k in range(starts[u], starts[u + 1]):
-            v, e = np.int64(neighbours[k]), np.int64(edge_ids[k])
+            v, e = int(neighbours[k]), int(edge_ids[k])
             length, steps = distance[i] + x[e], hops[i] + 1
             if length >= limit:
                 continue

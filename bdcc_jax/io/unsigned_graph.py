@@ -32,7 +32,7 @@ def check_pairs(n: int, max_pairs: int) -> None:
 
 
 @dataclass(frozen=True)
-class Network:
+class UnsignedGraph:
     """A graph without negative weights; a self-loop of an undirected one counts twice in A."""
 
     A: sp.csr_array
@@ -53,7 +53,7 @@ class Network:
         return total
 
 
-def network(G: Any, weight: str | None) -> Network:
+def unsigned_graph(G: Any, weight: str | None) -> UnsignedGraph:
     """Read whatever describes a graph; an edge of networkx without the attribute weighs 1."""
     names: Sequence[Hashable] | None
     if is_networkx(G):
@@ -79,7 +79,7 @@ def network(G: Any, weight: str | None) -> Network:
         raise ValueError(
             f"weights must be finite and not negative: that of nodes {i} and {j} is {A[i, j]}"
         )
-    return Network(A, unless_range(names), directed)
+    return UnsignedGraph(A, unless_range(names), directed)
 
 
 def _without_loops(G: Any) -> tuple[Graph, FloatArray]:
