@@ -22,8 +22,10 @@ from bdcc_jax.proofs.decomposition import (
     split_into_components,
     split_region,
 )
+from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
+from bdcc_jax.separation.separation import Separation
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=50, deadline=None)
@@ -38,14 +40,12 @@ def solved_lp(graph, wheels):
     """The rows and multipliers that prove the bound of the LP, with or without odd wheels."""
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
     master = Master(graph.weights)
-    while True:
-        x = master.solve(Clock(None))
-        rows = engine.separate(x, Clock(None)).rows
-        if len(rows) == 0 and wheels:
-            rows = violated_wheels(graph, x)
-        if len(rows) == 0:
-            return master.rows, master.multipliers
-        master.add(rows)
+    separators = [engine.separate]
+    if wheels:
+        separators.append(lambda x, clock: Separation(violated_wheels(graph, x, clock), 0, 0, True))
+    *_, last = cutting_planes(master, separators, Clock(None))
+    assert last.converged
+    return master.rows, master.multipliers
 
 
 def random_parts(rng, n):

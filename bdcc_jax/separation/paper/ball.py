@@ -149,9 +149,9 @@ def _induce(
             if j > i:
                 if edge_ids[k] == via[j]:
                     tree[j] = len(edges)
-                edges.append(int(edge_ids[k]))
+                edges.append(edge_ids[k])
                 tail.append(i)
                 head.append(j)
     for u in nodes:
         position[u] = -1
-    return np.array(edges), np.array(tail), np.array(head), tree
+    return np.array(edges, dtype=np.int64), np.array(tail), np.array(head), tree

@@ -108,7 +108,7 @@ def _search(
         if missing == 0 and len(order) >= size:
             break
         for k in range(starts[u], starts[u + 1]):
-            v, e = int(neighbours[k]), int(edge_ids[k])
+            v, e = neighbours[k], edge_ids[k]
             length, steps = distance[i] + x[e], hops[i] + 1
             if length >= limit:
                 continue
@@ -129,9 +129,9 @@ def _search(
         position[v] = -1
     wanted[far_ends] = False
     return (
-        np.array([node[i] for i in order]),
+        np.array([node[i] for i in order], dtype=np.int64),
         np.array([rank[parent[i]] if i else -1 for i in order]),
-        np.array([via[i] for i in order]),
+        np.array([via[i] for i in order], dtype=np.int64),
         np.array([distance[i] for i in order]),
         found,
     )
