@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .base.validation import unless_ids
 from .instance.graph import Graph
 from .io.unsigned_graph import (
     MAX_PAIRS,
@@ -16,7 +17,6 @@ from .io.unsigned_graph import (
     is_networkx,
     off_diagonal,
     pair_index,
-    unless_range,
     unsigned_graph,
 )
 
@@ -136,7 +136,7 @@ def signed_graph(edges: Any, *, sign: str = "sign", weight: str | None = None) -
             for node in row[:2]:
                 index.setdefault(node, len(index))
     pairs = [(index[a], index[b]) for a, b, _ in rows]
-    return Graph(len(index), pairs, [w for *_, w in rows], unless_range(list(index)))
+    return Graph(len(index), pairs, [w for *_, w in rows], unless_ids(list(index)))
 
 
 def cluster_editing_graph(

@@ -13,16 +13,16 @@ from ..base.arrays import FloatArray
 from ..lp.rows import Rows
 
 PRECISION = 1e-10
-"""Of the solver, relative: enough to tell which inequalities are tight."""
+"""Relative tolerance of the cone solver: small enough to tell which inequalities are tight."""
 
 ZERO = 1e-9
-"""Points that violate no inequality by more are feasible."""
+"""A point that violates no inequality by more than this counts as feasible."""
 
 WRONG = 1e-3
-"""Solutions that are off by more are no solutions; as a rule they are off by 1e-6 at most."""
+"""Optimality conditions that are off by more raise an error; usually they are off by 1e-6."""
 
 TIGHT = 1e-5
-"""Inequalities with less slack are in use."""
+"""An inequality with less slack than this counts as tight."""
 
 
 @dataclass(frozen=True, eq=False)

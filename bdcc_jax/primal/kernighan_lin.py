@@ -21,10 +21,9 @@ TOLERANCE = 1e-9
 PATIENCE = 100
 """Moves without a new best after which a series of moves is given up."""
 
-EDGES_A_MOVE = 32
-SERIES_WORK = 4
-"""It is also given up after this many edges a move of its patience, if these are also more than
-this multiple of the edges that were read to find its first moves."""
+EDGES_A_MOVE, SERIES_WORK = 32, 4
+"""A series is also given up when it has read ``max(EDGES_A_MOVE * patience, SERIES_WORK * start)``
+edges since its best prefix, ``start`` being the edges that were read to find its first moves."""
 
 BATCH = 1_000_000
 """Edges read before the compiled loop comes back to let Ctrl-C through: some 10 ms."""

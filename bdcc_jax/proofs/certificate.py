@@ -47,8 +47,8 @@ class LowerBound:
     proof : Proof
         Why; a snapshot, which nothing that goes on changes.
     excess : float
-        The best clustering costs at most so much more than an optimum, where the proof says more
-        about that than the difference of two numbers does; infinite where it does not.
+        The best clustering costs at most ``excess`` more than an optimum. Finite only where the proof
+        says more about that than the difference of the two bounds does.
     """
 
     value: float

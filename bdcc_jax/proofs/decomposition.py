@@ -35,7 +35,7 @@ from ..lp.rows import Rows
 from .certificate import LowerBound, Proof, Relaxation
 
 RELATIVE_ERROR = 2.0**-40
-"""More than the products that are summed up may be off, none of which is negative."""
+"""An upper bound on the relative rounding error of the products that :meth:`excess` sums up."""
 
 
 class Decomposition:

@@ -34,16 +34,16 @@ FAR = 4096
 """Nodes that a search settles to find a lower bound without an LP."""
 
 GROWTH = 8
-"""What the bound on settled nodes is multiplied by to search further."""
+"""To search further, the number of nodes that a search may settle is multiplied by this."""
 
 ENOUGH = 0.5
-"""Rows for each violated edge; with fewer, it is tried whether longer searches help."""
+"""If a round has fewer than ENOUGH rows for each violated edge, longer searches are tried."""
 
 WORTH = 1.5
-"""Longer searches have to find so many times the rows."""
+"""Longer searches are kept if they find at least WORTH times the rows of the shorter ones."""
 
 PASSES = 8
-"""How often at most the capacities are filled up again in one round."""
+"""Passes over all roots in one round, each with full capacities."""
 
 THIN_PASS = 1 / 8
 """A pass that adds less than this share of the round's rows is the last."""
