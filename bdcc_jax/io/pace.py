@@ -9,7 +9,7 @@
 
 Nodes are 1-based here and 0-based in the graph. The listed pairs have weight 1, all others -1, so
 that the disagreement of a clustering is its number of edits. The graph has a weight for every pair:
-files that ask for more than :data:`MOST_PAIRS_IN_A_FILE` are refused before anything is made of them.
+files that ask for more than :data:`MOST_PAIRS_IN_A_FILE` are refused before any is made.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from ..lp.rows import Rows
 PRECISION = 1e-10
 """Relative tolerance of the cone solver: small enough to tell which inequalities are tight."""
 
-ZERO = 1e-9
+FEASIBILITY = 1e-9
 """A point that violates no inequality by more than this counts as feasible."""
 
-WRONG = 1e-3
+FAILURE = 1e-3
 """Optimality conditions that are off by more raise an error; usually they are off by 1e-6."""
 
 TIGHT = 1e-5
@@ -68,7 +68,7 @@ class ConeProgram:
             wish = 0.5 - weights[i] / self.smoothing - x[i]
             slack = upper[:k] - rows @ x[i]
             polished = x[i] + _to_face(rows[tight], slack[tight], wish)
-            if np.all(rows @ polished <= upper[:k] + ZERO):
+            if np.all(rows @ polished <= upper[:k] + FEASIBILITY):
                 x[i] = polished
             # The gradient of the objective has to be a sum of the rows, or this is no minimum.
             gradient = (weights[i] + self.smoothing * (x[i] - 0.5)) / scale[i]
@@ -124,7 +124,7 @@ class ConeProgram:
 def _check(*errors: FloatArray) -> None:
     """Diffcp does not say when its solver has failed."""
     worst = max(error.max(initial=0.0) for error in errors)
-    if not worst <= WRONG:
+    if not worst <= FAILURE:
         raise RuntimeError(
             f"the cone solver failed (it is off by {worst:.1g}): weights and smoothing are of too "
             "different a size"

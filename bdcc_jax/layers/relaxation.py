@@ -105,7 +105,7 @@ class SmoothedRelaxation:
             return gradient
 
     def _solve(self, weights: FloatArray) -> FloatArray:
-        batch = _Batch(self, weights)
+        batch = _BatchProgram(self, weights)
         for _ in cutting_planes(batch, [batch.separate], Clock(None)):
             pass
         self._grow_old(batch.x)
@@ -131,7 +131,7 @@ class SmoothedRelaxation:
         return Rows.from_cycles([np.frombuffer(c, np.int32).astype(np.int64) for c in self._age])
 
 
-class _Batch:
+class _BatchProgram:
     """The relaxation at several weights at once, as the loop of cutting planes asks for it."""
 
     def __init__(self, relaxation: SmoothedRelaxation, weights: FloatArray) -> None:

@@ -41,7 +41,7 @@ TRIANGLE = 7
 NAMES = (
     "dominant", "similar", "secluded", "weakened", "split", "attracted", "separated", "triangle",
 )  # fmt: skip
-"""What the kinds are called in a certificate."""
+"""What the kinds are called in a certificate, and in :class:`~bdcc_jax.presolve.Removed`."""
 
 
 @dataclass

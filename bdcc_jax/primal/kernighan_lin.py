@@ -15,7 +15,7 @@ from ..base.heap import Heap, clear, new_heap, pop, put
 from ..instance.graph import Graph, canonical_labels
 from .clusters import Clusters, move, new_clusters, new_label
 
-TOLERANCE = 1e-9
+LEAST_GAIN = 1e-9
 """Changes that gain less than this part of the largest |w| are rounding errors."""
 
 PATIENCE = 100
@@ -25,7 +25,7 @@ EDGES_A_MOVE, SERIES_WORK = 32, 4
 """A series is also given up when it has read ``max(EDGES_A_MOVE * patience, SERIES_WORK * start)``
 edges since its best prefix, ``start`` being the edges that were read to find its first moves."""
 
-BATCH = 1_000_000
+EDGES_A_CALL = 1_000_000
 """Edges read before the compiled loop comes back to let Ctrl-C through: some 10 ms."""
 
 
@@ -80,14 +80,16 @@ def improve(
     u, v = graph.edges.T
     edges = adjacency(graph.n, v, u, np.arange(graph.m))  # neighbours in ascending order
     clusters, search = new_clusters(labels), _new_search(graph.n, graph.weights[edges.edges])
-    least = TOLERANCE * float(np.abs(graph.weights).max())
+    least = LEAST_GAIN * float(np.abs(graph.weights).max())
     total = 0.0
     with clock.alarm() as stop:
         while len(todo := np.flatnonzero(search.dirty & (clusters.size > 0))):
             while len(todo):
                 if stop[0] or clock.remaining == 0.0:
                     return canonical_labels(clusters.labels), total
-                visited = _visit_some(edges, clusters, search, todo, least, patience, BATCH, stop)
+                visited = _visit_some(
+                    edges, clusters, search, todo, least, patience, EDGES_A_CALL, stop
+                )
                 todo, total = todo[visited[0] :], total + visited[1]
     return canonical_labels(clusters.labels), total
 

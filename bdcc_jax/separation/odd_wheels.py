@@ -33,7 +33,7 @@ from .separation import Separation
 LEAST_VIOLATION = 1e-3
 """Wheels that are violated by less hardly move the bound."""
 
-FRACTIONAL = 1e-6
+FRACTIONAL_SPOKE = 1e-6
 """Spokes that are this close to 0 or 1 are left out."""
 
 
@@ -111,7 +111,7 @@ def _wheels(
             break
         around = [0 for _ in range(0)]
         for k in range(starts[hub], starts[hub + 1]):
-            if FRACTIONAL < x[ids[k]] < 1.0 - FRACTIONAL:
+            if FRACTIONAL_SPOKE < x[ids[k]] < 1.0 - FRACTIONAL_SPOKE:
                 local[neighbours[k]] = len(around)
                 around.append(k)
         if len(around) >= 3:

@@ -30,7 +30,7 @@ from .paper.ball import VIOLATION
 from .separation import Separation
 from .violations import violated_edges
 
-FAR = 4096
+REACH_OF_BOUND = 4096
 """Nodes that a search settles to find a lower bound without an LP."""
 
 GROWTH = 8
@@ -103,7 +103,9 @@ class PackingEngine:
         graph = self._graph
         everything = np.ones(len(self._cover.edges), dtype=bool)
         with clock.measure("subproblems"):
-            rows = self._pack(graph.negative.astype(np.float64), everything, FAR, clock, 1)
+            rows = self._pack(
+                graph.negative.astype(np.float64), everything, REACH_OF_BOUND, clock, 1
+            )
         return relaxed_bound(graph, rows, self._amounts)
 
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
