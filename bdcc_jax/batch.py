@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from .base import hosts
+from .base import processes as hosts
 from .base.clock import Clock
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count

@@ -21,7 +21,7 @@ except ImportError as missing:
 from .base.arrays import FloatArray
 from .graphs import similarity_graph
 from .instance.graph import Graph
-from .io.networks import MAX_PAIRS, check_pairs
+from .io.unsigned_graph import MAX_PAIRS, check_pairs
 from .options import Options
 from .solve import solve
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .base.validation import unless_ids
 from .instance.graph import Graph
-from .io.networks import (
+from .io.unsigned_graph import (
     MAX_PAIRS,
     all_pairs,
     check_pairs,
     is_networkx,
-    network,
     off_diagonal,
     pair_index,
-    unless_range,
+    unsigned_graph,
 )
 
 
@@ -56,7 +56,7 @@ def modularity_graph(
     ([0, 0, 0, 0, 1, 1, 1, 1], 0.4231)
     """
     _check_resolution(resolution)
-    found = network(G, weight)
+    found = unsigned_graph(G, weight)
     A, n, total = found.A, found.n, found.total
     u, v = all_pairs(n, max_pairs)
     leaving, arriving = A.sum(axis=1), A.sum(axis=0)
@@ -90,7 +90,7 @@ def modularity(
     0.4231
     """
     _check_resolution(resolution)
-    return float(1 - resolution - 2 * objective / network(G, weight).total ** 2)
+    return float(1 - resolution - 2 * objective / unsigned_graph(G, weight).total ** 2)
 
 
 def signed_graph(edges: Any, *, sign: str = "sign", weight: str | None = None) -> Graph:
@@ -136,7 +136,7 @@ def signed_graph(edges: Any, *, sign: str = "sign", weight: str | None = None) -
             for node in row[:2]:
                 index.setdefault(node, len(index))
     pairs = [(index[a], index[b]) for a, b, _ in rows]
-    return Graph(len(index), pairs, [w for *_, w in rows], unless_range(list(index)))
+    return Graph(len(index), pairs, [w for *_, w in rows], unless_ids(list(index)))
 
 
 def cluster_editing_graph(
@@ -167,7 +167,7 @@ def cluster_editing_graph(
     >>> result.disagreement, result.n_clusters
     (1.0, 2)
     """
-    found = network(G, weight)
+    found = unsigned_graph(G, weight)
     if found.directed:
         raise ValueError("cluster editing is for undirected graphs: pass G.to_undirected()")
     if not 0 < absent < np.inf:

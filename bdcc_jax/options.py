@@ -17,7 +17,7 @@ Rounding = Literal["local", "parallel", "serial"]
 Integer = Literal["pieces", "whole"]
 
 LEAST_MEMORY = 2**20
-"""With less than this, not even the smallest batch of the smallest problems fits."""
+"""Least memory budget in bytes: less does not hold the smallest batch of the smallest problems."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Options:
     ball_size : int, optional
         Subproblems see this many nodes: those on the shortest path to every violated edge (all of
         them, even if they are more), then the nearest to the root. None: all that can matter.
-        'packing' starts with so many nodes a search, and goes further when too few rows come out;
+        A search of 'packing' settles this many nodes at first, and more if too few rows come out;
         with 'device_packing' it is the mean over the searches.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.

@@ -43,8 +43,8 @@ class Result:
     status : Status
         Why the solve stopped; compares equal to its name, as in ``status == "optimal"``.
     tolerance : float
-        Proven: this clustering costs at most so much more than an optimum. It is summed up where
-        it arises, so that a heavy weight elsewhere does not blur it as it blurs ``gap``.
+        Proven: this clustering costs at most ``tolerance`` more than an optimum. It is summed up
+        where it arises, so that a heavy weight elsewhere does not blur it as it blurs ``gap``.
     history : tuple of Round
         One record a round.
     timings : dict

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from .base.arrays import FloatArray
 
 CLIP = 0.001
-"""No edge is surer than a probability of 0.999, or a few of them would decide everything."""
+"""Probabilities are clipped at 0.001 and 0.999, or a few edges would decide everything."""
 
 
 def weights_from_probabilities(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
+from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.device.batched import Batch
 from bdcc_jax.separation.device.flow_batch import layouts
 from bdcc_jax.separation.device.flow_problems import FlowProblems
@@ -79,13 +81,9 @@ def first_rounds(graph: Graph, rounds: int = 3) -> list[FlowProblems]:
     cover = vertex_cover(graph, "greedy")
     finder, engine = DijkstraFinder(graph, cover, 64), PackingEngine(graph, cover, 64)
     found = []
-    for _ in range(rounds):
-        x = master.solve(clock)
-        balls = finder.find(x, clock)
-        if not balls:
-            break
-        found.append(Batch(graph, balls, x).problems)
-        master.add(engine.separate(x, clock).rows)
+    for cut in islice(cutting_planes(master, [engine.separate], clock), rounds):
+        if balls := finder.find(cut.x, clock):
+            found.append(Batch(graph, balls, cut.x).problems)
     return found
 
 

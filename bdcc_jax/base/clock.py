@@ -64,7 +64,7 @@ class Clock:
         return max(0.0, self._work_limit - self.work)
 
     def within(self, seconds: float = inf, work: float = inf) -> Clock:
-        """Another clock, for a part of the work: so much, but not past the limits of this one."""
+        """A clock for a part of the work: limits of its own, which end no later than this one's."""
         seconds, work = min(seconds, self.remaining), min(work, self.work_remaining)
         return Clock(seconds, work, self._interrupted)
 

@@ -14,13 +14,13 @@ def connected_components(n: int, u: IntArray, v: IntArray, kept: BoolArray) -> I
     parent = np.arange(n)
     for e in range(len(u)):
         if kept[e]:
-            a, b = _find(parent, u[e]), _find(parent, v[e])
+            a, b = find(parent, u[e]), find(parent, v[e])
             # The smaller node leads: a leader comes before all others of its component.
             parent[max(a, b)] = min(a, b)
     count = 0
     labels = np.empty(n, np.int64)
     for node in range(n):
-        leader = _find(parent, node)
+        leader = find(parent, node)
         if leader == node:
             labels[node] = count
             count += 1
@@ -44,8 +44,8 @@ def first_appearance(labels: IntArray, bound: int) -> IntArray:
 
 
 @compiled
-def _find(parent: IntArray, node: int) -> int:
-    """The leader of a node's component, halving the path to it."""
+def find(parent: IntArray, node: int) -> int:
+    """Find the leader of a node in a union-find forest, halving the path to it."""
     while parent[node] != node:
         parent[node] = parent[parent[node]]
         node = parent[node]

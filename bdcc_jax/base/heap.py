@@ -1,41 +1,115 @@
-"""A binary heap of nodes in two arrays, smallest key first, for compiled searches."""
+"""A binary max-heap whose items can change their priority, on arrays that compiled code shares."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
-from .arrays import FloatArray
+import numpy as np
+
+from .arrays import FloatArray, IntArray
 from .compiled import compiled
 
 
+class Heap(NamedTuple):
+    """Items ``0 .. capacity - 1``, the largest priority first, the smallest item among equals.
+
+    ``items[: size[0]]`` is the heap and ``priorities`` are theirs in the same order, which is what
+    makes comparisons fast; ``place[i]`` is where item i lies, -1 if it does not.
+    """
+
+    priorities: FloatArray
+    items: IntArray
+    place: IntArray
+    size: IntArray
+
+
 @compiled
-def push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node: int) -> None:
-    """Add an entry to a binary heap of ``size`` entries."""
-    i = size
-    while i > 0:
-        up = (i - 1) // 2
-        if keys[up] <= key:
+def new_heap(capacity: int) -> Heap:
+    """An empty heap for the items ``0 .. capacity - 1``."""
+    return Heap(
+        np.zeros(capacity),
+        np.zeros(capacity, dtype=np.int64),
+        np.full(capacity, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+@compiled
+def put(heap: Heap, item: int, priority: float) -> None:
+    """Insert an item, or change its priority."""
+    place = heap.place[item]
+    if place < 0:
+        place = heap.size[0]
+        heap.size[0] += 1
+    _settle(heap, place, item, priority)
+
+
+@compiled
+def pop(heap: Heap) -> int:
+    """Remove and return the first item; the heap must not be empty."""
+    first = int(heap.items[0])
+    remove(heap, first)
+    return first
+
+
+@compiled
+def remove(heap: Heap, item: int) -> None:
+    """Remove an item if it is there."""
+    place = heap.place[item]
+    if place < 0:
+        return
+    heap.place[item] = -1
+    heap.size[0] -= 1
+    last = heap.size[0]
+    if place != last:
+        _settle(heap, place, heap.items[last], heap.priorities[last])
+
+
+@compiled
+def clear(heap: Heap) -> None:
+    """Remove all items, in time proportional to their number."""
+    for i in range(heap.size[0]):
+        heap.place[heap.items[i]] = -1
+    heap.size[0] = 0
+
+
+@compiled
+def _settle(heap: Heap, place: int, item: int, priority: float) -> None:
+    """Let an item float up or sink down from a place that is free, to where it belongs."""
+    priorities, items = heap.priorities, heap.items
+    while place > 0:
+        parent = (place - 1) >> 1
+        if not _before(priority, item, priorities[parent], items[parent]):
             break
-        keys[i], nodes[i] = keys[up], nodes[up]
-        i = up
-    keys[i], nodes[i] = key, node
-
-
-@compiled
-def drop_top(keys: FloatArray, nodes: NDArray[np.int32], size: int) -> None:
-    """Remove the smallest of ``size`` entries from a binary heap."""
-    last = size - 1
-    key, node = keys[last], nodes[last]
-    i = 0
+        _move(heap, parent, place)
+        place = parent
+    size = heap.size[0]
     while True:
-        down = 2 * i + 1
-        if down >= last:
+        child = 2 * place + 1
+        if child >= size:
             break
-        if down + 1 < last and keys[down + 1] < keys[down]:
-            down += 1
-        if keys[down] >= key:
+        right = child + 1
+        if right < size and _before(
+            priorities[right], items[right], priorities[child], items[child]
+        ):
+            child = right
+        if not _before(priorities[child], items[child], priority, item):
             break
-        keys[i], nodes[i] = keys[down], nodes[down]
-        i = down
-    keys[i], nodes[i] = key, node
+        _move(heap, child, place)
+        place = child
+    items[place] = item
+    priorities[place] = priority
+    heap.place[item] = place
+
+
+@compiled
+def _move(heap: Heap, source: int, target: int) -> None:
+    item = heap.items[source]
+    heap.items[target] = item
+    heap.priorities[target] = heap.priorities[source]
+    heap.place[item] = target
+
+
+@compiled
+def _before(p: float, i: int, q: float, j: int) -> bool:
+    return p > q or (p == q and i < j)

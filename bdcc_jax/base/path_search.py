@@ -7,32 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import BoolArray, FloatArray, IntArray
+from .adjacency import Adjacency
+from .arrays import BoolArray, FloatArray
 from .compiled import compiled
-from .heap import drop_top, push
 
 
-class Network(NamedTuple):
-    """Edges by node, both directions of each: arc k of node u is in ``starts[u] : starts[u + 1]``.
-
-    Arc k leads to ``heads[k]`` along the edge ``edge_ids[k]``.
-    """
-
-    starts: IntArray
-    heads: NDArray[np.int32]
-    edge_ids: NDArray[np.int32]
-
-
-def network(n: int, u: IntArray, v: IntArray, edge_ids: IntArray) -> Network:
-    """The edges between u and v as a network of n nodes."""
-    tails = np.concatenate([u, v])
-    order = np.argsort(tails, kind="stable")
-    starts = np.searchsorted(tails[order], np.arange(n + 1))
-    heads = np.concatenate([v, u])[order].astype(np.int32)
-    return Network(starts, heads, np.concatenate([edge_ids, edge_ids])[order].astype(np.int32))
-
-
-class Tree(NamedTuple):
+class ShortestPathTree(NamedTuple):
     """What a search leaves behind, and what it works with.
 
     ``distance`` is infinite where it has not been. Where it has, ``parent`` and ``edge`` lead back
@@ -51,10 +31,10 @@ class Tree(NamedTuple):
 
 
 @compiled
-def new_tree(network: Network) -> Tree:
+def new_tree(edges: Adjacency) -> ShortestPathTree:
     """A tree for any number of searches, one after another."""
-    n, arcs = len(network.starts) - 1, len(network.heads)
-    return Tree(
+    n, arcs = len(edges.starts) - 1, len(edges.neighbours)
+    return ShortestPathTree(
         np.full(n, np.inf),
         np.empty(n, np.int32),
         np.empty(n, np.int32),
@@ -67,8 +47,8 @@ def new_tree(network: Network) -> Tree:
 
 
 @compiled
-def clear(tree: Tree, touched: int) -> None:
-    """Forget a search that has touched so many nodes."""
+def clear(tree: ShortestPathTree, touched: int) -> None:
+    """Reset the nodes that a search has touched, so that the tree is ready for the next one."""
     for i in range(touched):
         tree.distance[tree.seen[i]] = np.inf
 
@@ -76,8 +56,8 @@ def clear(tree: Tree, touched: int) -> None:
 @compiled
 def search(
     root: int,
-    network: Network,
-    tree: Tree,
+    edges: Adjacency,
+    tree: ShortestPathTree,
     length: FloatArray,
     width: FloatArray,
     narrow: float,
@@ -100,7 +80,7 @@ def search(
     keys[0], nodes[0] = 0.0, root
     while size > 0:
         d, u = keys[0], nodes[0]
-        drop_top(keys, nodes, size)
+        _drop_top(keys, nodes, size)
         size -= 1
         if d > distance[u]:
             continue
@@ -113,8 +93,8 @@ def search(
             break
         if tree.depth[u] == hops:
             continue
-        for k in range(network.starts[u], network.starts[u + 1]):
-            e, v = network.edge_ids[k], network.heads[k]
+        for k in range(edges.starts[u], edges.starts[u + 1]):
+            e, v = edges.edges[k], edges.neighbours[k]
             there = d + length[e] + per_edge
             if width[e] > narrow and there < reach and there < distance[v]:
                 if distance[v] == np.inf:
@@ -122,6 +102,38 @@ def search(
                     touched += 1
                 distance[v], tree.depth[v] = there, tree.depth[u] + 1
                 tree.parent[v], tree.edge[v] = u, e
-                push(keys, nodes, size, there, v)
+                _push(keys, nodes, size, there, v)
                 size += 1
     return touched
+
+
+@compiled
+def _push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node: int) -> None:
+    """Add an entry to a binary heap of ``size`` entries."""
+    i = size
+    while i > 0:
+        up = (i - 1) // 2
+        if keys[up] <= key:
+            break
+        keys[i], nodes[i] = keys[up], nodes[up]
+        i = up
+    keys[i], nodes[i] = key, node
+
+
+@compiled
+def _drop_top(keys: FloatArray, nodes: NDArray[np.int32], size: int) -> None:
+    """Remove the smallest of ``size`` entries from a binary heap."""
+    last = size - 1
+    key, node = keys[last], nodes[last]
+    i = 0
+    while True:
+        down = 2 * i + 1
+        if down >= last:
+            break
+        if down + 1 < last and keys[down + 1] < keys[down]:
+            down += 1
+        if keys[down] >= key:
+            break
+        keys[i], nodes[i] = keys[down], nodes[down]
+        i = down
+    keys[i], nodes[i] = key, node

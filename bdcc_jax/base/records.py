@@ -114,15 +114,20 @@ class Failure:
     @property
     def message(self) -> str:
         """What is wrong, in one line."""
-        error = self.error
-        # str() of what the system raises starts with a number that helps nobody.
-        if isinstance(error, OSError) and error.filename and error.strerror:
-            return f"{error.filename}: {error.strerror}"
-        return " ".join(str(error).split()) or type(error).__name__
+        return message_of(self.error)
 
     def to_dict(self) -> dict[str, Any]:
         """The status and the message, ready for JSON."""
         return {"status": str(self.status), "message": self.message}
+
+
+def message_of(error: Exception) -> str:
+    """What an error says, in one line."""
+    # str() of what the system raises starts with a number that helps nobody.
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    unsaid = "out of memory" if isinstance(error, MemoryError) else type(error).__name__
+    return " ".join(str(error).split()) or unsaid
 
 
 def relative_gap(upper: float, lower: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from math import fsum
 from typing import Any
@@ -138,6 +138,11 @@ def finite_weights(weights: ArrayLike, m: int) -> FloatArray:
         at = int(np.flatnonzero(bad)[0])
         raise ValueError(f"weights must be finite: entry {at} is {array[at]}")
     return array.astype(np.float64)
+
+
+def unless_ids(names: Sequence[Hashable] | None) -> Sequence[Hashable] | None:
+    """Return the names of the nodes, or None if they are ``0, 1, ...``, the ids, anyway."""
+    return None if names is None or list(names) == list(range(len(names))) else names
 
 
 def node_names(names: Iterable[Hashable] | None, n: int) -> tuple[Hashable, ...] | None:

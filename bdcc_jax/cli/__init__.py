@@ -11,7 +11,7 @@ from .common import INTERRUPTED, Parser, complain
 from .signals import SIGNALS
 
 COMMANDS = (solve, batch, verify, info, convert, demo, version)
-"""In the order of ``bdcc-jax --help``."""
+"""The subcommands, in the order of ``bdcc-jax --help``."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

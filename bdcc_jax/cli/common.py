@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..base.records import message_of
 from ..base.streams import show
 from ..result import Result, Status
 
@@ -32,7 +33,7 @@ def bad_input() -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        complain(_message(error))
+        complain(message_of(error))
         raise SystemExit(BAD_INPUT) from None
 
 
@@ -54,13 +55,6 @@ def say(text: str) -> None:
     except OSError as error:
         complain(f"standard output: {error.strerror or error}")
         raise SystemExit(BAD_INPUT) from None
-
-
-def _message(error: Exception) -> str:
-    # str() of what the system raises starts with a number that helps nobody.
-    if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return str(error) or "out of memory"
 
 
 def exit_code(result: Result) -> int:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
-from .adjacency import Offset, Window, adjacency, renumbered
 from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
+from .region_graph import Offset, Window, region_graph, renumbered
 
 LongRange = Literal["signed", "repulsive"]
 
@@ -86,12 +86,12 @@ def graph_from_affinities(
         apart: FloatArray = 1.0 - together[channel][here]
         return apart
 
-    found = adjacency(nodes, steps, cut_probability)
+    found = region_graph(nodes, steps, cut_probability)
     weights = edge_weights(found.evidence, found.length, bias, None, length_exponent)
     n = int(nodes.max()) + 1
     if long_range == "repulsive":
         units = [offset for offset in steps if sum(map(abs, offset)) == 1]
-        near = adjacency(nodes, units, cut_probability).edges if units else found.edges[:0]
+        near = region_graph(nodes, units, cut_probability).edges if units else found.edges[:0]
         joined = np.isin(found.edges @ [n, 1], near @ [n, 1])
         weights = np.where(joined, weights, np.minimum(weights, 0.0))
     return Graph(n, found.edges, weights), nodes

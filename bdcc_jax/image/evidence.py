@@ -11,7 +11,7 @@ from ..base.arrays import FloatArray
 from ..weights import CLIP, weights_from_probabilities
 
 MAX_LOG_ODDS = float(np.log((1 - CLIP) / CLIP))
-"""What evidence of any unit is clipped at, as probabilities are."""
+"""Log-odds of evidence of any unit are clipped here, where those of probabilities are."""
 
 SAME = 1e-9
 """Evidence that differs by less than this part of the largest is the same but for rounding."""

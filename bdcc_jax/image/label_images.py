@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
-from .adjacency import Window, adjacency, renumbered, unit_offsets
 from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
+from .region_graph import Window, region_graph, renumbered, unit_offsets
 
 
 def graph_from_labels(
@@ -89,7 +89,7 @@ def touching_graph(
     def stronger_side(_: int, here: Window, there: Window) -> FloatArray:
         return np.maximum(strength[here], strength[there])
 
-    found = adjacency(nodes, unit_offsets(nodes.ndim), stronger_side)
+    found = region_graph(nodes, unit_offsets(nodes.ndim), stronger_side)
     weights = edge_weights(found.evidence, found.length, bias, attractive, length_exponent)
     return Graph(int(nodes.max()) + 1, found.edges, weights)
 

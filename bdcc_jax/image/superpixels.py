@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from ..solve import solve
-from .adjacency import renumbered
 from .label_images import label_image, touching_graph
 from .pictures import checked_picture, skimage
+from .region_graph import renumbered
 
 Method = Literal["slic", "watershed"]
 

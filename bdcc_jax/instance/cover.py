@@ -8,16 +8,17 @@ from math import inf
 import highspy
 import numpy as np
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
-from ..base.heap import drop_top, push
+from ..base.heap import new_heap, pop, put
 from ..base.highs import most_nodes, run_in_time
 from ..options import CoverMethod
 from .graph import Graph
 
 EXACT_WORK = 2e8
-"""The search for an exact cover ends after so much work (see :mod:`.clock`), about ten seconds'."""
+"""Work (see :mod:`.clock`) after which the search for an exact cover ends: about ten seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,41 +79,32 @@ def vertex_cover(
 def _greedy(graph: Graph, clock: Clock) -> BoolArray:
     """Take the node with the most uncovered edges until every edge is covered."""
     u, v = graph.edges[graph.negative].T
-    tails = np.concatenate([u, v])
-    order = np.argsort(tails, kind="stable")
-    starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
     with clock.alarm() as stop:
-        return _busiest_first(starts, np.concatenate([v, u])[order], stop)
+        return _busiest_first(adjacency(graph.n, u, v, np.flatnonzero(graph.negative)), stop)
 
 
 @compiled
-def _busiest_first(starts: IntArray, neighbours: IntArray, stop: BoolArray) -> BoolArray:
+def _busiest_first(edges: Adjacency, stop: BoolArray) -> BoolArray:
     """Another thread may set ``stop``: then all nodes that still have an edge are taken."""
+    starts, neighbours, _ = edges
     n = len(starts) - 1
     degree = starts[1:] - starts[:-1]
-    # The key orders by degree, then by node: both fit into a double exactly.
-    keys, nodes = np.empty(n + len(neighbours) + 1), np.empty(n + len(neighbours) + 1, np.int32)
-    size = 0
+    heap = new_heap(n)
     for v in range(n):
         if degree[v] > 0:
-            push(keys, nodes, size, float(v - degree[v] * n), v)
-            size += 1
+            put(heap, v, degree[v])
     chosen = np.zeros(n, np.bool_)
-    while size > 0 and not stop[0]:
-        key, v = keys[0], nodes[0]
-        drop_top(keys, nodes, size)
-        size -= 1
-        if chosen[v] or degree[v] == 0:
-            continue
-        now = float(v - degree[v] * n)
-        if key != now:  # stale: its degree has dropped since it was pushed
-            push(keys, nodes, size, now, v)
-            size += 1
+    while heap.size[0] > 0 and not stop[0]:
+        known = heap.priorities[0]
+        v = pop(heap)
+        if degree[v] < known:  # it has dropped since v was put there
+            if degree[v] > 0:
+                put(heap, v, degree[v])
             continue
         chosen[v] = True
         for k in range(starts[v], starts[v + 1]):
             degree[neighbours[k]] -= 1
-    if size > 0:
+    if stop[0]:
         for v in range(n):
             chosen[v] |= degree[v] > 0
     return chosen

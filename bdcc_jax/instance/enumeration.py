@@ -12,7 +12,8 @@ from ..base.sums import exact_unit, sum_down
 from .graph import Graph
 
 MOST_NODES = 8
-"""4,140 clusterings; for every node more there are about five times as many."""
+"""Largest instance that is enumerated: 8 nodes have 4,140 clusterings, each further node makes
+them about five times as many."""
 
 
 @cache

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.components import connected_components, first_appearance
 from ..base.sums import exact_sum, sum_down
@@ -22,6 +23,7 @@ from ..base.validation import (
     node_names,
     plain_array,
     sum_by_key,
+    unless_ids,
 )
 
 if TYPE_CHECKING:  # optional at run time
@@ -32,7 +34,7 @@ _TABLE = 2**22
 """Labels below this are renumbered by a table, larger ones by sorting."""
 
 SYMMETRY_TOLERANCE = 1e-10
-"""Relative to the two entries: rounding noise of a computed matrix is no asymmetry."""
+"""Entries (i, j) and (j, i) may differ by this, relative to the larger: that is rounding noise."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -161,7 +163,7 @@ class Graph:
             if value is None:
                 raise ValueError(f"edge ({a!r}, {b!r}) has no attribute {weight!r}")
         pairs = [(index[a], index[b]) for a, b, _ in rows]
-        return cls(len(names), pairs, [value for *_, value in rows], _unless_range(names))
+        return cls(len(names), pairs, [value for *_, value in rows], unless_ids(names))
 
     @classmethod
     def from_scipy(cls, A: Any) -> Graph:
@@ -239,7 +241,7 @@ class Graph:
             raise ValueError(f"row {row} of the table has no node name")
         codes, names = pd.factorize(ends, sort=True)
         pairs = codes.reshape(2, -1).T
-        return cls(len(names), pairs, df[weight].to_numpy(), _unless_range(names.tolist()))
+        return cls(len(names), pairs, df[weight].to_numpy(), unless_ids(names.tolist()))
 
     def __repr__(self) -> str:
         return (
@@ -266,6 +268,13 @@ class Graph:
     def negative_sum(self) -> float:
         """Sum of the negative weights, rounded down: no clustering costs less."""
         return sum_down(self.weights[self.negative])
+
+    @cached_property
+    def positive_adjacency(self) -> Adjacency:
+        """The edges of E+ at every node."""
+        ids = np.flatnonzero(self.positive)
+        u, v = self.edges[ids].T
+        return adjacency(self.n, u, v, ids)
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""
@@ -304,10 +313,6 @@ def canonical_labels(labels: ArrayLike) -> IntArray:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
-
-
-def _unless_range(names: list[Hashable]) -> list[Hashable] | None:
-    return None if names == list(range(len(names))) else names
 
 
 def _finite_entries(A: sp.coo_array) -> FloatArray:

@@ -17,7 +17,7 @@ ALWAYS_NODES = 2**24
 """Files may have this many nodes, however few edges they have."""
 
 NODES_PER_EDGE = 16
-"""With more nodes than that for an edge, ids are surely keys, not positions."""
+"""In larger files with more nodes than this for each edge, ids are surely keys, not positions."""
 
 
 def read(path: str | os.PathLike[str], format: str | None = None) -> Graph:

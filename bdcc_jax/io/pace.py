@@ -9,7 +9,7 @@
 
 Nodes are 1-based here and 0-based in the graph. The listed pairs have weight 1, all others -1, so
 that the disagreement of a clustering is its number of edits. The graph has a weight for every pair:
-files that ask for more than :data:`MAX_PAIRS` are refused before anything is made of them.
+files that ask for more than :data:`MOST_PAIRS_IN_A_FILE` are refused before any is made.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..instance.graph import Graph
 from .errors import FormatError, refuse_names
 from .text import Opening, content, count, text_of
 
-MAX_PAIRS = 2**26
-"""11,585 nodes; the graph takes 1.6 GB."""
+MOST_PAIRS_IN_A_FILE = 2**26
+"""Most pairs of nodes that a file may have: those of 11,585 nodes, a graph of 1.6 GB."""
 
 
 def recognises(opening: Opening) -> bool:
@@ -42,10 +42,10 @@ def decode(data: bytes, name: str) -> Graph:
         found = reprlib.repr(" ".join(fields)) if fields else "nothing"
         raise FormatError(f"{where}: expected the header 'p cep n m', not {found}")
     n = count(fields[2], where, "a number of nodes", 1, MAX_NODES)
-    if (pairs := n * (n - 1) // 2) > MAX_PAIRS:
+    if (pairs := n * (n - 1) // 2) > MOST_PAIRS_IN_A_FILE:
         raise FormatError(
             f"{where}: {n} nodes have {pairs} pairs, each of which needs a weight; "
-            f"at most {MAX_PAIRS} are read"
+            f"at most {MOST_PAIRS_IN_A_FILE} are read"
         )
     m = count(fields[3], where, "a number of edges", 0, pairs)
     positions: set[int] = set()

@@ -13,16 +13,16 @@ from ..base.arrays import FloatArray
 from ..lp.rows import Rows
 
 PRECISION = 1e-10
-"""Of the solver, relative: enough to tell which inequalities are tight."""
+"""Relative tolerance of the cone solver: small enough to tell which inequalities are tight."""
 
-ZERO = 1e-9
-"""Points that violate no inequality by more are feasible."""
+FEASIBILITY = 1e-9
+"""A point that violates no inequality by more than this counts as feasible."""
 
-WRONG = 1e-3
-"""Solutions that are off by more are no solutions; as a rule they are off by 1e-6 at most."""
+FAILURE = 1e-3
+"""Optimality conditions that are off by more raise an error; usually they are off by 1e-6."""
 
 TIGHT = 1e-5
-"""Inequalities with less slack are in use."""
+"""An inequality with less slack than this counts as tight."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class ConeProgram:
     """The relaxation over given rows as a cone program of cvxpylayers.
 
     cvxpylayers' own JAX layer does the same steps in JAX, which must not be called from a callback
-    (see :mod:`.host`) and would be compiled anew for every set of rows.
+    (see :mod:`.callbacks`) and would be compiled anew for every set of rows.
     """
 
     rows: Rows
@@ -68,7 +68,7 @@ class ConeProgram:
             wish = 0.5 - weights[i] / self.smoothing - x[i]
             slack = upper[:k] - rows @ x[i]
             polished = x[i] + _to_face(rows[tight], slack[tight], wish)
-            if np.all(rows @ polished <= upper[:k] + ZERO):
+            if np.all(rows @ polished <= upper[:k] + FEASIBILITY):
                 x[i] = polished
             # The gradient of the objective has to be a sum of the rows, or this is no minimum.
             gradient = (weights[i] + self.smoothing * (x[i] - 0.5)) / scale[i]
@@ -124,7 +124,7 @@ class ConeProgram:
 def _check(*errors: FloatArray) -> None:
     """Diffcp does not say when its solver has failed."""
     worst = max(error.max(initial=0.0) for error in errors)
-    if not worst <= WRONG:
+    if not worst <= FAILURE:
         raise RuntimeError(
             f"the cone solver failed (it is off by {worst:.1g}): weights and smoothing are of too "
             "different a size"

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
+from .callbacks import numpy_callback
 from .edges import Edges
 from .exact import optimal_cuts
-from .host import on_host
 
 
 class StructuredHinge:
@@ -57,7 +57,7 @@ class StructuredHinge:
         if margins.dtype.kind not in "biuf" or not (margins >= 0).all() or np.isinf(margins).any():
             raise ValueError(f"margin must be finite and at least 0, not {margin!r}")
         self._margin = margins.astype(np.float64)
-        self._optimal = on_host(partial(optimal_cuts, edges))
+        self._optimal = numpy_callback(partial(optimal_cuts, edges))
 
     def __call__(self, weights: Any, labels: Any) -> jax.Array:
         """The loss: a number, or (...,) for weights of shape (..., m).

@@ -8,9 +8,9 @@ import jax
 from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
+from .callbacks import numpy_callback
 from .edges import Edges
-from .host import on_host
-from .relaxation import LayerOptions, Relaxation
+from .relaxation import LayerOptions, SmoothedRelaxation
 
 
 class MulticutLayer:
@@ -55,8 +55,9 @@ class MulticutLayer:
         if not isinstance(options, LayerOptions):
             raise ValueError(f"options must be a LayerOptions object, not {options!r}")
         self._edges = Edges.of(graph_or_edges, n)
-        self._relaxation = Relaxation(self._edges, options)
-        solve, pull_back = on_host(self._relaxation.solve), on_host(self._relaxation.pull_back)
+        self._relaxation = SmoothedRelaxation(self._edges, options)
+        solve = numpy_callback(self._relaxation.solve)
+        pull_back = numpy_callback(self._relaxation.pull_back)
 
         def forward(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
             return solve(weights), weights

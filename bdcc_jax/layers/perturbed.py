@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
 from ..options import as_amount, as_count
+from .callbacks import numpy_callback
 from .edges import Edges
 from .exact import optimal_cuts
-from .host import on_host
 
 Kept = tuple[jax.Array, jax.Array, jax.Array]
 
@@ -74,7 +74,7 @@ class PerturbedMulticut:
             raise ValueError(f"without noise all {samples} samples would be the same: set noise")
         self._noise, self._samples, self._seed = float(noise), samples, seed
 
-        solved = on_host(partial(optimal_cuts, edges))
+        solved = numpy_callback(partial(optimal_cuts, edges))
 
         def forward(weights: jax.Array, shifts: jax.Array) -> tuple[jax.Array, Kept]:
             cuts = solved(weights + shifts)

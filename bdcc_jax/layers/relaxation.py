@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,10 @@ from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..options import as_amount
+from ..search.cutting_planes import cutting_planes
 from ..separation.packing import PackingEngine
 from ..separation.paper.ball import VIOLATION
+from ..separation.separation import Separation
 from .cone_program import TIGHT, ConeProgram
 from .edges import Edges
 
@@ -39,7 +40,8 @@ class LayerOptions:
         New rows are looked for as long as a cycle inequality is violated by more than this. Larger
         values let the rows of earlier weights serve for longer.
     keep : int
-        Rows that were slack in more than so many calls in a row are dropped when others come.
+        A row that was slack in more than this number of calls, one after another, is dropped when
+        others come.
 
     Examples
     --------
@@ -62,7 +64,7 @@ class LayerOptions:
             raise ValueError(f"keep must be an integer >= 0, not {self.keep!r}")
 
 
-class Relaxation:
+class SmoothedRelaxation:
     """The relaxation of one graph; remembers the rows that were needed lately.
 
     What it returns does not depend on what it remembers, but for the tolerances: rows that are
@@ -97,30 +99,21 @@ class Relaxation:
         """The gradient in the weights of anything whose gradient in x is g, both (B, m)."""
         with self._lock:
             x, gradient = self._program.pull_back(weights, g)
-            if any(self._violated(each) for each in x):  # these are the rows of other weights
+            if any(len(self._violated(each)) > 0 for each in x):  # the rows of other weights
                 self._solve(weights)
                 _, gradient = self._program.pull_back(weights, g)
             return gradient
 
     def _solve(self, weights: FloatArray) -> FloatArray:
-        x = np.empty_like(weights)
-        todo = np.arange(len(weights))
-        while len(todo) > 0:
-            x[todo] = self._program.solve(weights[todo])
-            found = [self._violated(x[i]) for i in todo]
-            new = {cycle for cycles in found for cycle in cycles} - self._age.keys()
-            if not new:
-                break
-            self._refresh(new)
-            todo = todo[[bool(cycles) for cycles in found]]
-        self._grow_old(x)
-        return x
+        batch = _BatchProgram(self, weights)
+        for _ in cutting_planes(batch, [batch.separate], Clock(None)):
+            pass
+        self._grow_old(batch.x)
+        return batch.x
 
-    def _violated(self, x: FloatArray) -> list[bytes]:
-        twice = np.concatenate([x, x])
-        rows = self._engine.separate(twice, Clock(None)).rows
-        cycles = np.split((rows.indices % self._m).astype(np.int32), rows.starts[1:-1])
-        return [_key(cycle) for cycle in cycles] if len(rows) > 0 else []
+    def _violated(self, x: FloatArray) -> Rows:
+        rows = self._engine.separate(np.concatenate([x, x]), Clock(None)).rows
+        return Rows(rows.starts, rows.indices % np.int32(self._m), rows.values, rows.upper)
 
     def _refresh(self, new: set[bytes]) -> None:
         """Add rows, drop old ones, and put the program together anew."""
@@ -138,13 +131,39 @@ class Relaxation:
         return Rows.from_cycles([np.frombuffer(c, np.int32).astype(np.int64) for c in self._age])
 
 
-def _key(cycle: Any) -> bytes:
-    """A cycle inequality: its first edge, which the others bound, then those in order."""
-    return bytes(np.append(cycle[:1], np.sort(cycle[1:])).tobytes())
+class _BatchProgram:
+    """The relaxation at several weights at once, as the loop of cutting planes asks for it."""
+
+    def __init__(self, relaxation: SmoothedRelaxation, weights: FloatArray) -> None:
+        self._relaxation, self._weights = relaxation, weights
+        self.x = np.empty_like(weights)
+        self._todo = np.arange(len(weights))  # whose x may violate rows that are missing
+
+    def solve(self, _: Clock) -> FloatArray:
+        self.x[self._todo] = self._relaxation._program.solve(self._weights[self._todo])
+        return self.x
+
+    def separate(self, x: FloatArray, _: Clock) -> Separation:
+        found = [self._relaxation._violated(x[i]) for i in self._todo]
+        self._todo = self._todo[[len(rows) > 0 for rows in found]]
+        rows = Rows.concatenate(found)
+        return Separation(rows, violated_roots=0, fallbacks=0, satisfied=len(rows) == 0)
+
+    def has(self, rows: Rows) -> bool:
+        return _cycles(rows) <= self._relaxation._age.keys()
+
+    def add(self, rows: Rows) -> None:
+        self._relaxation._refresh(_cycles(rows) - self._relaxation._age.keys())
+
+
+def _cycles(rows: Rows) -> set[bytes]:
+    """The different cycles: of each the edge that the others bound, then those in order."""
+    cycles = np.split(rows.indices, rows.starts[1:-1]) if len(rows) > 0 else []
+    return {np.append(cycle[:1], np.sort(cycle[1:])).tobytes() for cycle in cycles}
 
 
 def _all_cycles(edges: Edges, violation: float) -> PackingEngine:
-    """Finds all cycle inequalities, not only those with one edge in E-, violated by so much.
+    """An engine for all cycle inequalities, not only those with one edge in E-.
 
     Every edge comes twice: edge e to be walked along, and edge m + e to be bounded by a path.
     """

@@ -42,16 +42,18 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.compiled import compiled
+from ..base.components import find
 from ..base.sums import add
 from .multigraph import NONE, Log, Multigraph, drop, join, push, record, rounded_down, tidy
-from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, find
+from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED
 
 ALWAYS_COMPARED = 64
-"""Neighbours of up to this degree are always compared; larger ones with larger nodes only."""
+"""A node is compared with a neighbour of at most this degree, or of at most its own degree."""
 
 COMPARED_EDGES, COMPARED_SHARE = 20_000_000, 100
-"""Neighbours are compared until so many edges have been looked at, or so many times all edges:
-far more than sparse graphs need, and about a second on complete ones."""
+"""Pairs of neighbours are no longer compared once COMPARED_EDGES edges have been read for that, or
+COMPARED_SHARE times the number of edges if this is more: far more than sparse graphs need, and
+about a second on complete ones."""
 
 HALVINGS = 10
 """How often the search for the best t halves the interval that holds it."""
@@ -165,7 +167,7 @@ def _secludes(graph: Multigraph, x: int, y: int) -> bool:
 
 @compiled
 def _at_most_zero(high: float, low: float, lost: float) -> bool:
-    """Whether a sum is surely not positive, which has lost so much."""
+    """Whether a sum is surely not positive, though rounding has changed it by up to ``lost``."""
     high, low, off = add(high, low, 2.0 * lost, 0.0)
     return high < 0.0 or (high == 0.0 and off == 0.0)
 

@@ -15,26 +15,16 @@ from ..base.clock import Clock
 from ..base.components import connected_components
 from ..base.sums import sum_parallel_pairs
 from ..instance.graph import Graph, canonical_labels
-from .blocks import blocks, split_cut_vertices
+from .biconnected import biconnected_blocks, split_cut_vertices
 from .dominance import dominate
 from .multigraph import RESIDUE, multigraph, rest
-from .steps import (
-    ATTRACTED,
-    DOMINANT,
-    SECLUDED,
-    SEPARATED,
-    SIMILAR,
-    SPLIT,
-    TRIANGLE,
-    WEAKENED,
-    Steps,
-)
+from .steps import ATTRACTED, NAMES, SEPARATED, SPLIT, TRIANGLE, Steps
 from .triangles import joined_triangles
 
 COMPARABLE = 2.0**16
 """Pieces are solved together if the heaviest weights of no two differ by more than this factor."""
 
-NEGLIGIBLE = 1e-5
+RESIDUES_SHARE = 1e-5
 """Residues may weigh this share of the smallest weight that is left, all together."""
 
 
@@ -217,7 +207,7 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
     with clock.alarm() as stop:
         presolved = _presolve(graph, stop, RESIDUE)
         left = presolved.graph if presolved.graph.m else graph
-        if presolved.off > NEGLIGIBLE * np.abs(left.weights).min(initial=inf):
+        if presolved.off > RESIDUES_SHARE * np.abs(left.weights).min(initial=inf):
             # Beside weights this small a residue is a weight like any other.
             presolved = _presolve(graph, stop, 0.0)
     return presolved
@@ -257,7 +247,7 @@ def _split(left: Rest, steps: Steps) -> Rest:
     that hold the copies of a cut vertex become one.
     """
     u, v, w, low, slots, changed = left
-    block, by_block, n_blocks = blocks(len(slots), u, v)
+    block, by_block, n_blocks = biconnected_blocks(len(slots), u, v)
     mixed = np.bincount(block, w < 0, n_blocks) > 0
     kept = mixed[block]
     steps.add(ATTRACTED, slots[u[~kept]], slots[v[~kept]], None)
@@ -319,23 +309,12 @@ def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
         starts, slots = np.array([0, 1]), np.array([0])
     edges, weights, low, lost = sum_parallel_pairs(len(slots), number[u], number[v], w, low)
     reduced = Graph._trusted(len(slots), edges, weights)
-    counts = steps.counts().tolist()
+    counts = dict(zip(NAMES, steps.counts().tolist(), strict=True))
     return Presolved(
         original=graph,
         graph=reduced,
         constant=steps.constant,
-        removed=Removed(
-            nodes=graph.n - reduced.n,
-            edges=graph.m - reduced.m,
-            dominant=counts[DOMINANT],
-            similar=counts[SIMILAR],
-            secluded=counts[SECLUDED],
-            attracted=counts[ATTRACTED],
-            separated=counts[SEPARATED],
-            weakened=counts[WEAKENED],
-            triangle=counts[TRIANGLE],
-            split=counts[SPLIT],
-        ),
+        removed=Removed(graph.n - reduced.n, graph.m - reduced.m, **counts),
         nodes=steps.origin(slots),
         piece_starts=starts,
         low=low,

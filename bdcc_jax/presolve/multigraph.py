@@ -8,13 +8,15 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
+from ..base.components import find
 from ..base.sums import add, exact_unit
-from .steps import SEPARATED, find
+from .steps import SEPARATED
 
 NONE = -1
 
 UNROUNDED = 2.0**40
-"""Weights that add up to so many units at most are compared without rounding, by 1024ths too."""
+"""If all weights are multiples of a unit and add up to at most this number of units, rules compare
+their sums, and 1024ths of these, without any rounding."""
 
 ROUNDING = 2.0**-51
 """What a sum of k terms may be off, for each of them, in units of the sum of their sizes: twice the

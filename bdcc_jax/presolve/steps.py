@@ -19,6 +19,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.compiled import compiled
+from ..base.components import find
 from ..base.sums import sum_down
 
 DOMINANT = 0
@@ -40,7 +41,7 @@ TRIANGLE = 7
 NAMES = (
     "dominant", "similar", "secluded", "weakened", "split", "attracted", "separated", "triangle",
 )  # fmt: skip
-"""What the kinds are called in a certificate."""
+"""What the kinds are called in a certificate, and in :class:`~bdcc_jax.presolve.Removed`."""
 
 
 @dataclass
@@ -128,15 +129,6 @@ def _neighbours(moved: IntArray) -> dict[int, list[int]]:
         if new_v != v:
             neighbours[new_v].append(new_u if u != new_u < new_v else u)
     return neighbours
-
-
-@compiled
-def find(parent: IntArray, x: int) -> int:
-    """Find the representative of x in a union-find forest, halving the path to it."""
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
 
 
 @compiled

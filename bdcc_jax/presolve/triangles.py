@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
-from ..base.path_search import Network, network
 from ..base.sums import exact_unit
 from .multigraph import ROUNDING, UNROUNDED
 
@@ -48,12 +48,12 @@ def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray, stop: Bool
     positive = np.bincount(ends, np.tile(attraction, 2), n).astype(np.float64)
     rounding = 0.0 if exact_unit(w, UNROUNDED) else ROUNDING
     off = rounding * (np.bincount(ends, minlength=n) + 8) * total
-    return _disjoint(network(n, u, v, np.arange(len(w))), w, total, positive, off, stop)
+    return _disjoint(adjacency(n, u, v, np.arange(len(w))), w, total, positive, off, stop)
 
 
 @compiled
 def _disjoint(
-    edges: Network,
+    edges: Adjacency,
     w: FloatArray,
     total: FloatArray,
     positive: FloatArray,

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
+from ..base.heap import Heap, new_heap, pop, put, remove
 from ..instance.graph import Graph, canonical_labels
-from .heap import Heap, new_heap, pop, put, remove
 
 
 def greedy_additive(

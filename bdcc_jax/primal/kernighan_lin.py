@@ -7,26 +7,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
+from ..base.heap import Heap, clear, new_heap, pop, put
 from ..instance.graph import Graph, canonical_labels
-from .adjacency import Adjacency, adjacency
 from .clusters import Clusters, move, new_clusters, new_label
-from .heap import Heap, clear, new_heap, pop, put
 
-TOLERANCE = 1e-9
+LEAST_GAIN = 1e-9
 """Changes that gain less than this part of the largest |w| are rounding errors."""
 
 PATIENCE = 100
 """Moves without a new best after which a series of moves is given up."""
 
-EDGES_A_MOVE = 32
-SERIES_WORK = 4
-"""It is also given up after this many edges a move of its patience, if these are also more than
-this multiple of the edges that were read to find its first moves."""
+EDGES_A_MOVE, SERIES_WORK = 32, 4
+"""A series is also given up when it has read ``max(EDGES_A_MOVE * patience, SERIES_WORK * start)``
+edges since its best prefix, ``start`` being the edges that were read to find its first moves."""
 
-BATCH = 1_000_000
+EDGES_A_CALL = 1_000_000
 """Edges read before the compiled loop comes back to let Ctrl-C through: some 10 ms."""
 
 
@@ -78,27 +77,32 @@ def improve(
     clock = clock or Clock(None)
     if graph.m == 0 or clock.remaining == 0.0:
         return labels, 0.0
-    edges, clusters, search = adjacency(graph), new_clusters(labels), _new_search(graph.n)
-    least = TOLERANCE * float(np.abs(graph.weights).max())
+    u, v = graph.edges.T
+    edges = adjacency(graph.n, v, u, np.arange(graph.m))  # neighbours in ascending order
+    clusters, search = new_clusters(labels), _new_search(graph.n, graph.weights[edges.edges])
+    least = LEAST_GAIN * float(np.abs(graph.weights).max())
     total = 0.0
     with clock.alarm() as stop:
         while len(todo := np.flatnonzero(search.dirty & (clusters.size > 0))):
             while len(todo):
                 if stop[0] or clock.remaining == 0.0:
                     return canonical_labels(clusters.labels), total
-                visited = _visit_some(edges, clusters, search, todo, least, patience, BATCH, stop)
+                visited = _visit_some(
+                    edges, clusters, search, todo, least, patience, EDGES_A_CALL, stop
+                )
                 todo, total = todo[visited[0] :], total + visited[1]
     return canonical_labels(clusters.labels), total
 
 
 class Search(NamedTuple):
-    """What is to be done, and scratch space.
+    """The weight of every arc, what is to be done, and scratch space.
 
     A cluster is dirty from when it changes until it is next visited. ``changed`` and ``visited``
     say when that was last, in ticks of ``clock``. ``seen[v]`` is the tick of the exchange that
     last computed ``gain[v]``, ``near_at[c]`` that of the visit that last met cluster c.
     """
 
+    weights: FloatArray
     dirty: BoolArray
     changed: IntArray
     visited: IntArray
@@ -111,10 +115,11 @@ class Search(NamedTuple):
     near_at: IntArray
 
 
-def _new_search(n: int) -> Search:
+def _new_search(n: int, weights: FloatArray) -> Search:
     zeros = [np.zeros(n, dtype=np.int64) for _ in range(6)]
     changed, visited, seen, moved, near, near_at = zeros
     return Search(
+        weights=weights,
         dirty=np.ones(n, dtype=np.bool_),
         changed=changed,
         visited=visited,
@@ -245,6 +250,7 @@ def _meet(
     Reads the nodes of a, the smaller cluster, only. If b is empty, all nodes of a may move.
     """
     labels, gain, seen, heap = clusters.labels, search.gain, search.seen, search.heap
+    weights = search.weights
     now = _tick(search)
     between, work = 0.0, 0
     v = clusters.first[a]
@@ -253,13 +259,13 @@ def _meet(
         for k in range(edges.starts[v], edges.starts[v + 1]):
             u = edges.neighbours[k]
             if labels[u] == a:
-                own += edges.weights[k]
+                own += weights[k]
             elif labels[u] == b:
-                other += edges.weights[k]
+                other += weights[k]
                 touches = True
                 if seen[u] != now:
                     seen[u] = now
-                    gain[u] = _gain(edges, labels, u, b, a)
+                    gain[u] = _gain(edges, weights, labels, u, b, a)
                     put(heap, u, gain[u])
                     work += edges.starts[u + 1] - edges.starts[u]
         work += edges.starts[v + 1] - edges.starts[v]
@@ -273,15 +279,17 @@ def _meet(
 
 
 @compiled
-def _gain(edges: Adjacency, labels: IntArray, v: int, own: int, other: int) -> float:
+def _gain(
+    edges: Adjacency, weights: FloatArray, labels: IntArray, v: int, own: int, other: int
+) -> float:
     """What moving a node from its own cluster to the other one gains."""
     gain = 0.0
     for k in range(edges.starts[v], edges.starts[v + 1]):
         label = labels[edges.neighbours[k]]
         if label == own:
-            gain -= edges.weights[k]
+            gain -= weights[k]
         elif label == other:
-            gain += edges.weights[k]
+            gain += weights[k]
     return gain
 
 
@@ -302,6 +310,7 @@ def _move_series(
     of edges that were read.
     """
     labels, gain, seen, heap = clusters.labels, search.gain, search.seen, search.heap
+    weights = search.weights
     now = search.clock[0]
     total, best, kept, count, work, end = 0.0, 0.0, 0, 0, 0, limit
     while heap.size[0] > 0 and count - kept < patience and work < end and not stop[0]:
@@ -318,12 +327,12 @@ def _move_series(
             u = edges.neighbours[k]
             if seen[u] == now:
                 if heap.place[u] >= 0:
-                    twice = 2.0 * edges.weights[k]
+                    twice = 2.0 * weights[k]
                     gain[u] += twice if labels[u] == source else -twice
                     put(heap, u, gain[u])
             elif labels[u] == source:
                 seen[u] = now
-                gain[u] = _gain(edges, labels, u, source, target)
+                gain[u] = _gain(edges, weights, labels, u, source, target)
                 put(heap, u, gain[u])
                 work += edges.starts[u + 1] - edges.starts[u]
         work += edges.starts[v + 1] - edges.starts[v]

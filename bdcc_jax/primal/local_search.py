@@ -12,8 +12,8 @@ from .fusion import fuse
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
 
-NOISE = 0.5
-"""Weights are multiplied by exp(NOISE z), z standard normal, for a different greedy clustering."""
+SPREAD = 0.5
+"""Weights are multiplied by exp(SPREAD z), z standard normal, for a different greedy clustering."""
 
 
 def local_search(
@@ -56,7 +56,7 @@ def local_search(
     for _ in range(rounds):
         if clock is not None and clock.remaining == 0.0:
             break
-        weights = graph.weights * np.exp(NOISE * rng.standard_normal(graph.m))
+        weights = graph.weights * np.exp(SPREAD * rng.standard_normal(graph.m))
         # More rounds are worth more than Kernighan-Lin in every one of them.
         other = greedy_additive(graph, weights, clock=clock)
         best = fuse(graph, best, other, clock=clock)

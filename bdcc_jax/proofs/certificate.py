@@ -11,7 +11,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -47,8 +47,8 @@ class LowerBound:
     proof : Proof
         Why; a snapshot, which nothing that goes on changes.
     excess : float
-        The best clustering costs at most so much more than an optimum, where the proof says more
-        about that than the difference of two numbers does; infinite where it does not.
+        The best clustering costs at most this much more than an optimum. Finite only where the
+        proof says more about that than the difference of the two bounds does.
     """
 
     value: float
@@ -63,16 +63,12 @@ class Relaxation:
     graph: Graph
     rows: Rows
     multipliers: FloatArray
+    proven: ClassVar = True
 
     @classmethod
     def trivial(cls, graph: Graph) -> Relaxation:
         """No clustering costs less than the sum of the negative weights."""
         return cls(graph, Rows.empty(), np.empty(0))
-
-    @property
-    def proven(self) -> bool:
-        """By the Lagrangian."""
-        return True
 
     def to_dict(self) -> dict[str, Any]:
         """Write the rows that are used as what they say of nodes, which is valid by its form."""
@@ -90,10 +86,7 @@ def relaxed_bound(graph: Graph, rows: Rows, multipliers: FloatArray) -> LowerBou
 class Enumeration:
     """The instance is so small that whoever checks can look at all clusterings."""
 
-    @property
-    def proven(self) -> bool:
-        """By looking at all of them."""
-        return True
+    proven: ClassVar = True
 
     def to_dict(self) -> dict[str, Any]:
         """Nothing needs to be said."""
@@ -101,7 +94,7 @@ class Enumeration:
 
 
 @dataclass(frozen=True, eq=False)
-class Reduction:
+class PresolveProof:
     """Steps of presolve, and a proof for what they leave."""
 
     presolved: Presolved

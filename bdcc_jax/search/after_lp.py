@@ -11,8 +11,15 @@ from ..base.sums import sum_down, sum_up
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..lp import fixing
 from ..presolve import presolve
-from ..proofs.certificate import Enumeration, LowerBound, Reduction, Relaxation
-from ..proofs.parts import Decision, Parts, ends, open_region, pieces, spots
+from ..proofs.certificate import Enumeration, LowerBound, PresolveProof, Relaxation
+from ..proofs.decomposition import (
+    Decomposition,
+    FixingProof,
+    end_nodes,
+    open_region,
+    split_into_components,
+    split_region,
+)
 from .benders import Benders
 from .bounds import Bounds
 from .job import Job
@@ -25,23 +32,23 @@ FIXED_SIZE, FIXED_WORK = 0.5, 2e7
 """Fix-and-solve is tried where it leaves at most this share of the edges; it may do as much work as
 the solve so far, and at least so much: about a second's."""
 
-SPOT_SIZE = 0.5
-"""Spots with more than this share of the edges are not worth solving by themselves."""
+PART_SIZE = 0.5
+"""Parts with more than this share of the edges are not worth solving by themselves."""
 
 RINGS, DECIDED = 6, 0.4
-"""The regions around the spots are widened so often at most, and no more once the bounds decide
-this share of the edges."""
+"""The regions with a gap are widened this often at most, and no more once the bounds decide this
+share of the edges."""
 
 
 def divide(job: Job, benders: Benders) -> bool:
     """Solve what the LP leaves open as smaller instances; False if it leaves too much open."""
-    independent = pieces(job.graph, *benders.proof)
+    independent = split_into_components(job.graph, *benders.proof)
     proof = Relaxation(job.graph, *benders.proof)
     excess = independent.excess(job.bounds.labels)
     job.bounds.raise_lower(LowerBound(independent.bound, proof, excess))
     job.bounds.stop_if_met()
     job.log("the LP leaves a gap: %.10g to %.10g", job.bounds.lower, job.bounds.upper)
-    if independent.largest <= SPOT_SIZE * job.graph.m:
+    if independent.largest <= PART_SIZE * job.graph.m:
         _solve_pieces(job, independent)
         return True
     if job.heuristics:
@@ -53,7 +60,7 @@ def divide(job: Job, benders: Benders) -> bool:
     left = fixing.apply(job.graph, decided)
     if left is None:
         # No clustering costs less than the best one.
-        contradiction = Decision(job.graph, known.division(), decided, None)
+        contradiction = FixingProof(job.graph, known.division(), decided, None)
         job.bounds.raise_lower(LowerBound(cutoff, contradiction))
         return True
     with job.clock.measure("presolve"):
@@ -65,8 +72,8 @@ def divide(job: Job, benders: Benders) -> bool:
                 graph=rest.graph,
                 constant=sum_down([left.constant, rest.constant]),
                 lift=lambda labels: left.lift(rest.lift(labels)),
-                lift_proof=lambda proof: Decision(
-                    job.graph, division, decided, Reduction(rest, proof)
+                lift_proof=lambda proof: FixingProof(
+                    job.graph, division, decided, PresolveProof(rest, proof)
                 ),
                 tolerance=job.bounds.tolerance / 2,
                 low=rest.low,
@@ -81,15 +88,15 @@ def divide(job: Job, benders: Benders) -> bool:
     return False
 
 
-def _open_regions(job: Job, benders: Benders) -> Parts:
-    """Solve the spots where the gap is, for both bounds, in ever wider regions."""
+def _open_regions(job: Job, benders: Benders) -> Decomposition:
+    """Solve the regions where the gap is, for both bounds, ever wider ones."""
     graph, bounds = job.graph, job.bounds
     least = max(bounds.tolerance, bounds.noise) / (1 + graph.m)
     region = open_region(graph, *benders.proof, bounds.labels, least)
-    known = spots(graph, *benders.proof, np.zeros(graph.n, dtype=bool))
+    known = split_region(graph, *benders.proof, np.zeros(graph.n, dtype=bool))
     for _ in range(RINGS):
-        parts = spots(graph, *benders.proof, region)
-        if parts.largest > SPOT_SIZE * graph.m:
+        parts = split_region(graph, *benders.proof, region)
+        if parts.largest > PART_SIZE * graph.m:
             break
         _bound_parts(job, parts)
         known = max(known, parts, key=lambda p: p.bound)
@@ -100,13 +107,13 @@ def _open_regions(job: Job, benders: Benders) -> Parts:
         enough = max(bounds.tolerance, bounds.noise) / (1 + len(parts))
         wide = parts.nodes_with_gap(bounds.labels, enough)
         region = region | open_region(graph, *benders.proof, bounds.labels, least)
-        region |= ends(graph, wide[graph.edges[:, 0]] | wide[graph.edges[:, 1]])
+        region |= end_nodes(graph, wide[graph.edges[:, 0]] | wide[graph.edges[:, 1]])
     return known
 
 
-def _bound_parts(job: Job, parts: Parts) -> None:
+def _bound_parts(job: Job, parts: Decomposition) -> None:
     """Add to the bound what the LP misses in each part."""
-    job.log("solving %d spots of at most %d edges", len(parts), parts.largest)
+    job.log("solving %d regions of at most %d edges", len(parts), parts.largest)
     try:
         for i in parts.smallest_first():
             _bound_part(job, parts, i)
@@ -115,7 +122,7 @@ def _bound_parts(job: Job, parts: Parts) -> None:
         job.bounds.raise_lower(replace(parts.lower_bound, excess=excess))
 
 
-def _bound_part(job: Job, parts: Parts, i: int) -> None:
+def _bound_part(job: Job, parts: Decomposition, i: int) -> None:
     instance = parts.instance(i)
     if instance.n <= MOST_NODES:
         parts.raise_bound(i, LowerBound(best_of_all(instance)[1], Enumeration()))
@@ -126,7 +133,7 @@ def _bound_part(job: Job, parts: Parts, i: int) -> None:
         job.inner(instance, bounds, presolve=True).run()
 
 
-def _solve_pieces(job: Job, independent: Parts) -> None:
+def _solve_pieces(job: Job, independent: Decomposition) -> None:
     job.log("solving %d independent pieces", len(independent))
     gaps = independent.gaps(job.bounds.labels)
     still_open = _largest(gaps, job.bounds.tolerance / 4)

@@ -21,7 +21,7 @@ from ..instance.graph import Graph
 from ..lp.master import AT_LOWER, AT_UPPER, Master
 from ..lp.rows import Rows
 from ..proofs.certificate import LowerBound, Relaxation
-from ..proofs.parts import Parts
+from ..proofs.decomposition import Decomposition
 from ..separation.packing import PackingEngine
 from .cutting_planes import cutting_planes
 
@@ -50,9 +50,9 @@ def blocks(graph: Graph) -> IntArray | None:
 
 def start_from_blocks(
     graph: Graph, block: IntArray, master: Master, reach: int | None, clock: Clock
-) -> Iterator[Parts]:
+) -> Iterator[Decomposition]:
     """Fill a new master with the rows of all blocks; yields what is known after each block."""
-    parts = Parts(graph, Rows.empty(), np.empty(0), block)
+    parts = Decomposition(graph, Rows.empty(), np.empty(0), block)
     columns = np.where(graph.negative, AT_UPPER, AT_LOWER)  # of edges between blocks
     found, slacks = [], []
     for i in range(len(parts)):

@@ -11,8 +11,8 @@ from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
 from ..primal import local_search
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Reduction, relaxed_bound
-from ..proofs.parts import Parts
+from ..proofs.certificate import PresolveProof, relaxed_bound
+from ..proofs.decomposition import Decomposition
 from .after_lp import divide
 from .benders import Benders
 from .bounds import allowed_excess
@@ -50,7 +50,7 @@ def _presolve(job: Job) -> None:
                 graph=rest.graph,
                 constant=rest.constant,
                 lift=rest.lift,
-                lift_proof=lambda proof: Reduction(rest, proof),
+                lift_proof=lambda proof: PresolveProof(rest, proof),
                 tolerance=job.bounds.tolerance / 2,
                 low=rest.low,
                 off=rest.off,
@@ -63,7 +63,7 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
 
     In one LP the light pieces would drown in the tolerances that the heavy ones need.
     """
-    parts = Parts(rest.graph, Rows.empty(), np.empty(0), scale)
+    parts = Decomposition(rest.graph, Rows.empty(), np.empty(0), scale)
     labels = np.arange(rest.graph.n)
     off = [sum_up(np.abs(rest.low[parts.edges(i)])) for i in range(len(parts))]
     excess = parts.gaps(labels)
@@ -79,7 +79,7 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
                 graph=parts.instance(i),
                 constant=sum_down([rest.constant, parts.rest_of_bound(i)]),
                 lift=lambda found, lift=lift: rest.lift(lift(found)),  # type: ignore[misc]
-                lift_proof=lambda proof, i=i: Reduction(  # type: ignore[misc]
+                lift_proof=lambda proof, i=i: PresolveProof(  # type: ignore[misc]
                     rest, parts.division({i: proof})
                 ),
                 tolerance=share[i] / 2,

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..base import compilation_cache, compiler_memory
+from ..base import compilation_cache
 from ..base.arrays import FloatArray
 from ..base.clock import Clock
 from ..instance.cover import Cover
@@ -106,7 +106,6 @@ def make_engine(
             options.rows,
         )
     compilation_cache.enable()
-    compiler_memory.hand_back()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
     first, share = where.devices[0], where.budget // 2
     if choice == "device_packing":

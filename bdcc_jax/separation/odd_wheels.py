@@ -20,13 +20,12 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.compiled import compiled
-from ..base.heap import drop_top, push
-from ..base.path_search import Network, network
+from ..base.path_search import clear, new_tree, search
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .separation import Separation
@@ -34,7 +33,7 @@ from .separation import Separation
 LEAST_VIOLATION = 1e-3
 """Wheels that are violated by less hardly move the bound."""
 
-FRACTIONAL = 1e-6
+FRACTIONAL_SPOKE = 1e-6
 """Spokes that are this close to 0 or 1 are left out."""
 
 
@@ -54,7 +53,7 @@ def violated_wheels(graph: Graph, x: FloatArray, clock: Clock | None = None) -> 
     """
     u, v = graph.edges.T
     with (clock or Clock(None)).alarm() as stop:
-        rims, spokes, ends = _wheels(network(graph.n, u, v, np.arange(graph.m)), x, stop)
+        rims, spokes, ends = _wheels(adjacency(graph.n, u, v, np.arange(graph.m)), x, stop)
         if stop[0] and len(ends) == 1:
             raise TimeLimitReached
     lengths = np.diff(ends)
@@ -96,12 +95,14 @@ class OddWheels:
 
 
 @compiled
-def _wheels(edges: Network, x: FloatArray, stop: BoolArray) -> tuple[IntArray, IntArray, IntArray]:
+def _wheels(
+    edges: Adjacency, x: FloatArray, stop: BoolArray
+) -> tuple[IntArray, IntArray, IntArray]:
     """Rim edges and spokes of all wheels, one after another, and where each begins.
 
     Another thread may set ``stop``: then no further wheel is looked for.
     """
-    starts, heads, ids = edges
+    starts, neighbours, ids = edges
     n = len(starts) - 1
     local = np.full(n, -1)
     rims, spokes, ends = [0 for _ in range(0)], [0 for _ in range(0)], [0]
@@ -110,44 +111,49 @@ def _wheels(edges: Network, x: FloatArray, stop: BoolArray) -> tuple[IntArray, I
             break
         around = [0 for _ in range(0)]
         for k in range(starts[hub], starts[hub + 1]):
-            if FRACTIONAL < x[ids[k]] < 1.0 - FRACTIONAL:
-                local[heads[k]] = len(around)
+            if FRACTIONAL_SPOKE < x[ids[k]] < 1.0 - FRACTIONAL_SPOKE:
+                local[neighbours[k]] = len(around)
                 around.append(k)
-        size = len(around)
-        if size >= 3:
-            tail, head, edge = _rim_graph(edges, around, local)
-            _rims(size, tail, head, edge, ids, around, x, rims, spokes, ends, stop)
+        if len(around) >= 3:
+            _rims(edges, around, local, x, rims, spokes, ends, stop)
         for k in around:
-            local[heads[k]] = -1
+            local[neighbours[k]] = -1
     return np.array(rims), np.array(spokes), np.array(ends)
 
 
 @compiled
-def _rim_graph(
-    edges: Network, around: list[int], local: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
-    """The edges between the neighbours of a hub: slices by local node, local heads, edge ids."""
-    starts, heads, ids = edges
-    first = np.zeros(len(around) + 1, np.int64)
-    head, edge = [np.int32(0) for _ in range(0)], [np.int32(0) for _ in range(0)]
-    for i in range(len(around)):
-        node = heads[around[i]]
+def _two_copies(
+    edges: Adjacency, around: list[int], local: IntArray
+) -> tuple[Adjacency, IntArray, IntArray]:
+    """The edges between the neighbours of a hub, from either copy of the graph to the other.
+
+    Node i of copy 0 is i, of copy 1 it is ``i + size``. The arcs are numbered as in copy 0, and
+    these are the edges of the adjacency; also returned are the edge and the tail of each arc.
+    """
+    starts, neighbours, ids = edges
+    size = len(around)
+    first = np.zeros(2 * size + 1, np.int64)
+    head, edge, tail = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
+    for i in range(size):
+        node = neighbours[around[i]]
         for k in range(starts[node], starts[node + 1]):
-            if local[heads[k]] >= 0:
-                head.append(np.int32(local[heads[k]]))
+            if local[neighbours[k]] >= 0:
+                head.append(local[neighbours[k]])
                 edge.append(ids[k])
+                tail.append(i)
         first[i + 1] = len(head)
-    return first, np.array(head, dtype=np.int64), np.array(edge, dtype=np.int64)
+    first[size + 1 :] = len(head) + first[1 : size + 1]
+    heads, arcs = np.array(head, dtype=np.int32), np.arange(len(head)).astype(np.int32)
+    both = np.concatenate((heads + np.int32(size), heads))
+    copies = Adjacency(first, both, np.concatenate((arcs, arcs)))
+    return copies, np.array(edge, dtype=np.int64), np.array(tail, dtype=np.int64)
 
 
 @compiled
 def _rims(
-    size: int,
-    first: IntArray,
-    head: IntArray,
-    edge: IntArray,
-    ids: NDArray[np.int32],
+    edges: Adjacency,
     around: list[int],
+    local: IntArray,
     x: FloatArray,
     rims: list[int],
     spokes: list[int],
@@ -155,60 +161,45 @@ def _rims(
     stop: BoolArray,
 ) -> None:
     """From every neighbour i the shortest odd cycle through it, if it is violated and new."""
+    size = len(around)
+    copies, edge, tail = _two_copies(edges, around, local)
     spoke = np.empty(size, np.int64)
     for i in range(size):
-        spoke[i] = ids[around[i]]
-    used = np.zeros(len(head), np.bool_)
-    distance, arc = np.empty(2 * size), np.empty(2 * size, np.int64)
-    keys, nodes = np.empty(2 * len(head) + 1), np.empty(2 * len(head) + 1, np.int32)
+        spoke[i] = edges.edges[around[i]]
+    length, unused = np.empty(len(edge)), np.ones(len(edge))
+    for k in range(len(edge)):
+        b = copies.neighbours[k] - size
+        # Below 0 only by what the LP solver's tolerance lets cycle inequalities be off.
+        length[k] = max(0.0, 0.5 - x[edge[k]] + 0.5 * (x[spoke[tail[k]]] + x[spoke[b]]))
+    tree = new_tree(copies)
     last = np.full(size, -1)  # the start whose rim a node is on
     for i in range(size):
         if stop[0]:
             break
-        # Node j of copy 0 is j, of copy 1 it is j + size.
-        distance[:] = np.inf
-        distance[i], arc[i] = 0.0, -1
-        keys[0], nodes[0], count = 0.0, i, 1
-        while count > 0:
-            d, u = keys[0], nodes[0]
-            drop_top(keys, nodes, count)
-            count -= 1
-            if d > distance[u] or u == i + size:
-                if u == i + size:
-                    break
-                continue
-            a, other = (u, size) if u < size else (u - size, 0)
-            for k in range(first[a], first[a + 1]):
-                if used[k]:
-                    continue
-                b = head[k]
-                # Below 0 only by what the LP solver's tolerance lets cycle inequalities be off.
-                there = d + max(0.0, 0.5 - x[edge[k]] + 0.5 * (x[spoke[a]] + x[spoke[b]]))
-                if there < 0.5 - LEAST_VIOLATION and there < distance[b + other]:
-                    distance[b + other], arc[b + other] = there, k
-                    push(keys, nodes, count, there, b + other)
-                    count += 1
-        if distance[i + size] == np.inf:
-            continue
+        mirror = i + size
+        tree.wanted[mirror] = True
+        touched = search(
+            i, copies, tree, length, unused, 0.5, 0.0, 0.5 - LEAST_VIOLATION, 1, 2 * size, 2 * size
+        )
+        tree.wanted[mirror] = False
+        found = tree.distance[mirror] < np.inf
         # Walk back; a walk that meets a node twice is no cycle.
-        mark, simple, u = len(rims), True, i + size
-        while arc[u] >= 0 and simple:
-            k = arc[u]
-            b = u - size if u >= size else u
+        mark, simple, u = len(rims), True, mirror
+        while found and u != i and simple:
+            b = u % size
             simple = last[b] != i
             last[b] = i
-            rims.append(edge[k])
+            rims.append(edge[tree.edge[u]])
             spokes.append(spoke[b])
-            # The tail of arc k is the node whose slice holds it.
-            a = np.searchsorted(first, k, side="right") - 1
-            u = a if u >= size else a + size
+            u = tree.parent[u]
+        clear(tree, touched)
         if not simple:
             while len(rims) > mark:
                 rims.pop()
                 spokes.pop()
-            continue
-        ends.append(len(rims))
-        for k in range(len(head)):
-            for j in range(mark, len(rims)):
-                if edge[k] == rims[j]:
-                    used[k] = True
+        elif found:
+            ends.append(len(rims))
+            for k in range(len(edge)):
+                for j in range(mark, len(rims)):
+                    if edge[k] == rims[j]:
+                        unused[k] = 0.0

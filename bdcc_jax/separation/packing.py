@@ -17,32 +17,33 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.adjacency import Adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.compiled import compiled
-from ..base.path_search import Network, Tree, clear, network, new_tree, search
+from ..base.path_search import ShortestPathTree, clear, new_tree, search
 from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..proofs.certificate import LowerBound, relaxed_bound
 from .paper.ball import VIOLATION
 from .separation import Separation
-from .violations import violated_cycles, violated_edges
+from .violations import violated_edges
 
-FAR = 4096
+REACH_OF_BOUND = 4096
 """Nodes that a search settles to find a lower bound without an LP."""
 
 GROWTH = 8
-"""What the bound on settled nodes is multiplied by to search further."""
+"""To search further, the number of nodes that a search may settle is multiplied by this."""
 
 ENOUGH = 0.5
-"""Rows for each violated edge; with fewer, it is tried whether longer searches help."""
+"""If a round has fewer than ENOUGH rows for each violated edge, longer searches are tried."""
 
 WORTH = 1.5
-"""Longer searches have to find so many times the rows."""
+"""Longer searches are kept if they find at least WORTH times the rows of the shorter ones."""
 
 PASSES = 8
-"""How often at most the capacities are filled up again in one round."""
+"""Passes over all roots in one round, each with full capacities."""
 
 THIN_PASS = 1 / 8
 """A pass that adds less than this share of the round's rows is the last."""
@@ -75,9 +76,6 @@ class PackingEngine:
         self, graph: Graph, cover: Cover, reach: int | None = 64, violation: float = VIOLATION
     ) -> None:
         self._graph, self._cover, self._violation = graph, cover, violation
-        positive = np.flatnonzero(graph.positive)
-        u, v = graph.edges[positive].T
-        self._network = network(graph.n, u, v, positive)
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
         self._reach = graph.n + 1 if reach is None else reach
         self._futile = inf  # violated edges when longer searches last were in vain
@@ -94,12 +92,6 @@ class PackingEngine:
             rows = self._widen(x, violated, clock)
             if self._cut_short:  # there is no time for an LP with these rows either
                 raise TimeLimitReached
-            if len(rows) == 0:
-                # The packing adds up from the far end and detection from the root: a violation that
-                # exceeds the threshold by rounding errors only is seen by detection alone.
-                rows = violated_cycles(
-                    self._network, self._cover, x, violated, clock, self._violation
-                )
         return Separation(rows, roots, fallbacks=0, satisfied=False)
 
     def packed_bound(self, clock: Clock) -> LowerBound:
@@ -111,7 +103,9 @@ class PackingEngine:
         graph = self._graph
         everything = np.ones(len(self._cover.edges), dtype=bool)
         with clock.measure("subproblems"):
-            rows = self._pack(graph.negative.astype(np.float64), everything, FAR, clock, 1)
+            rows = self._pack(
+                graph.negative.astype(np.float64), everything, REACH_OF_BOUND, clock, 1
+            )
         return relaxed_bound(graph, rows, self._amounts)
 
     def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
@@ -148,7 +142,7 @@ class PackingEngine:
         cover, weights = self._cover, self._graph.weights
         with clock.alarm() as stop:
             edges, starts, self._amounts = _pack(
-                self._network,
+                self._graph.positive_adjacency,
                 x,
                 weights,
                 cover.roots,
@@ -169,7 +163,7 @@ class PackingEngine:
 
 @compiled
 def _pack(
-    positive: Network,
+    positive: Adjacency,
     x: FloatArray,
     weights: FloatArray,
     roots: IntArray,
@@ -246,7 +240,7 @@ def _take(
     narrow: float,
     violation: float,
     x: FloatArray,
-    tree: Tree,
+    tree: ShortestPathTree,
     width: FloatArray,
     cycles: list[np.int32],
 ) -> float:
@@ -257,7 +251,9 @@ def _take(
     while u != root:
         e = tree.edge[u]
         amount, length, u = min(amount, width[e]), length + x[e], tree.parent[u]
-    if amount <= narrow or length >= x[negative_edge] - violation:
+    # Detection adds up from the root, as the search does: where it sees a violation that rounding
+    # hides from the other end, a search without margins has the same distance.
+    if amount <= narrow or min(length, tree.distance[far_end]) >= x[negative_edge] - violation:
         return 0.0
     cycles.append(np.int32(negative_edge))
     u = far_end

@@ -7,21 +7,20 @@ What is left has the edges with ``0 < x < 1`` only (no path worth finding uses a
 near the end of a solve these are few. That makes the last, exact rounds cheap.
 
 Lengths are added up in the order of the path, root first, on the merged graph as on the whole one:
-what is said to be violated is so to the last bit, and :func:`violated_cycles` finds the same.
+what is said to be violated is so to the last bit, and the packing without margins finds the same.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.compiled import compiled
-from ..base.path_search import Network, clear, network, new_tree, search
+from ..base.path_search import clear, new_tree, search
 from ..instance.cover import Cover
 from ..instance.graph import Graph
-from ..lp.rows import Rows
 from .paper.ball import VIOLATION
 
 
@@ -52,7 +51,7 @@ def violated_edges(
     open_edges, u, v = open_edges[apart], u[apart], v[apart]
     with (clock or Clock(None)).alarm() as stop:
         violated = _violated(
-            network(int(place.max()) + 1, u, v, open_edges),
+            adjacency(int(place.max()) + 1, u, v, open_edges),
             x,
             cover.starts,
             cover.edges,
@@ -66,38 +65,9 @@ def violated_edges(
     return violated
 
 
-def violated_cycles(
-    positive: Network,
-    cover: Cover,
-    x: FloatArray,
-    violated: BoolArray,
-    clock: Clock,
-    violation: float = VIOLATION,
-) -> Rows:
-    """The shortest cycle of every edge that :func:`violated_edges` has found, on the network of E+.
-
-    Raises TimeLimitReached if the clock ends the search before there is any.
-    """
-    with clock.alarm() as stop:
-        edges, starts = _shortest(
-            positive,
-            x,
-            cover.roots,
-            cover.starts,
-            cover.edges,
-            cover.far_ends,
-            violated,
-            violation,
-            stop,
-        )
-        if stop[0] and len(starts) == 1:
-            raise TimeLimitReached
-    return Rows.of_cycles(starts, edges)
-
-
 @compiled
 def _violated(
-    places: Network,
+    places: Adjacency,
     x: FloatArray,
     shares: IntArray,
     negative_edges: IntArray,
@@ -138,45 +108,3 @@ def _violated(
                 violated[j] = True
         clear(tree, touched)
     return violated
-
-
-@compiled
-def _shortest(
-    positive: Network,
-    x: FloatArray,
-    roots: IntArray,
-    shares: IntArray,
-    negative_edges: IntArray,
-    far_ends: IntArray,
-    violated: BoolArray,
-    violation: float,
-    stop: BoolArray,
-) -> tuple[NDArray[np.int32], IntArray]:
-    """The cycles one after another with their negative edge first, and where each starts."""
-    n = len(positive.starts) - 1
-    tree = new_tree(positive)
-    cycles, ends = [np.int32(0) for _ in range(0)], [0]
-    for s in range(len(roots)):
-        share = range(shares[s], shares[s + 1])
-        reach, missing = 0.0, 0
-        for j in share:
-            if violated[j]:
-                reach = max(reach, x[negative_edges[j]] - violation)
-                tree.wanted[far_ends[j]] = True
-                missing += 1
-        if missing == 0:
-            continue
-        if stop[0]:
-            break
-        touched = search(roots[s], positive, tree, x, x, -1.0, 0.0, reach, missing, n, n)
-        for j in share:
-            tree.wanted[far_ends[j]] = False
-            e, v = negative_edges[j], far_ends[j]
-            if violated[j] and tree.distance[v] < x[e] - violation:
-                cycles.append(np.int32(e))
-                while v != roots[s]:
-                    cycles.append(tree.edge[v])
-                    v = tree.parent[v]
-                ends.append(len(cycles))
-        clear(tree, touched)
-    return np.array(cycles, dtype=np.int32), np.array(ends)

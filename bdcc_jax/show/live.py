@@ -31,7 +31,7 @@ DOING = {
 """The parts of a solve, as the clock calls them, in words."""
 
 WIDTHS = (1, 5, 5, 8, 12, 12, 7, 7, 8)
-"""At least; columns should not move when a number gets longer."""
+"""Least width of a column, so that it does not move when a number gets longer."""
 
 
 def on_terminal() -> bool:

@@ -22,7 +22,7 @@ import bdcc_jax
 from bdcc_jax import Graph
 from bdcc_jax.layers import LayerOptions, MulticutLayer, PerturbedMulticut, StructuredHinge
 from bdcc_jax.layers.edges import Edges
-from bdcc_jax.layers.relaxation import Relaxation
+from bdcc_jax.layers.relaxation import SmoothedRelaxation
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2)]
 
@@ -205,7 +205,7 @@ class TestRows:
             return [np.full(len(c), 0.3) for c in costs], rows, rows
 
         monkeypatch.setattr(diffcp, "solve_only_batch", fail)
-        relaxation = Relaxation(Edges.of(TRIANGLE), LayerOptions())
+        relaxation = SmoothedRelaxation(Edges.of(TRIANGLE), LayerOptions())
         with pytest.raises(RuntimeError, match="the cone solver failed"):
             relaxation.solve(np.array([[0.4, 0.4, -2.0]]))
 

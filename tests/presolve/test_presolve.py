@@ -16,7 +16,7 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.base.sums import sum_parallel_pairs
 from bdcc_jax.instance.contraction import contract
 from bdcc_jax.presolve import driver, presolve
-from bdcc_jax.presolve.blocks import blocks
+from bdcc_jax.presolve.biconnected import biconnected_blocks
 from bdcc_jax.presolve.dominance import _similar
 from bdcc_jax.presolve.triangles import joined_triangles
 
@@ -221,7 +221,7 @@ def test_blocks_as_networkx_finds_them():
     for n in (2, 10, 40, 200):
         G = nx.gnm_random_graph(n, int(1.1 * n), seed=int(rng.integers(1000)))
         u, v = np.array(G.edges).reshape(-1, 2).T
-        block, by_block, n_blocks = blocks(n, u.astype(np.int64), v.astype(np.int64))
+        block, by_block, n_blocks = biconnected_blocks(n, u.astype(np.int64), v.astype(np.int64))
         ours = [{(u[e], v[e]) for e in np.flatnonzero(block == b)} for b in range(n_blocks)]
         theirs = [{(min(e), max(e)) for e in edges} for edges in nx.biconnected_component_edges(G)]
         assert {frozenset(b) for b in ours} == {frozenset(b) for b in theirs}

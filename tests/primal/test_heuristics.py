@@ -9,9 +9,9 @@ from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock
+from bdcc_jax.base.heap import clear, new_heap, pop, put, remove
 from bdcc_jax.instance.graph import canonical_labels
 from bdcc_jax.primal import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
-from bdcc_jax.primal.heap import clear, new_heap, pop, put, remove
 from bdcc_jax.primal.kernighan_lin import improve
 
 EDGE_CASES = {

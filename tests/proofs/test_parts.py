@@ -15,9 +15,17 @@ from bdcc_jax.lp.lagrangian import Lagrangian
 from bdcc_jax.lp.master import Master
 from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.certificate import Enumeration, LowerBound
-from bdcc_jax.proofs.parts import Parts, ends, open_region, pieces, spots
+from bdcc_jax.proofs.decomposition import (
+    Decomposition,
+    end_nodes,
+    open_region,
+    split_into_components,
+    split_region,
+)
+from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
+from bdcc_jax.separation.separation import Separation
 
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=50, deadline=None)
@@ -32,14 +40,12 @@ def solved_lp(graph, wheels):
     """The rows and multipliers that prove the bound of the LP, with or without odd wheels."""
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
     master = Master(graph.weights)
-    while True:
-        x = master.solve(Clock(None))
-        rows = engine.separate(x, Clock(None)).rows
-        if len(rows) == 0 and wheels:
-            rows = violated_wheels(graph, x)
-        if len(rows) == 0:
-            return master.rows, master.multipliers
-        master.add(rows)
+    separators = [engine.separate]
+    if wheels:
+        separators.append(lambda x, clock: Separation(violated_wheels(graph, x, clock), 0, 0, True))
+    *_, last = cutting_planes(master, separators, Clock(None))
+    assert last.converged
+    return master.rows, master.multipliers
 
 
 def random_parts(rng, n):
@@ -62,7 +68,7 @@ def test_the_bound_holds_for_any_parts_and_multipliers(seed, n, density):
     graph = random_graph(rng, n, density, ("normal", "ties")[seed % 2])
     rows = valid_rows(graph, rng)
     multipliers = random_multipliers(rows, rng, float(rng.choice([0.05, 0.5])))
-    parts = Parts(graph, rows, multipliers, random_parts(rng, n))
+    parts = Decomposition(graph, rows, multipliers, random_parts(rng, n))
     costs = all_cuts(graph) @ graph.weights
     size = ROUNDING * (1 + np.abs(graph.weights).sum() + multipliers.sum())
     relaxed = Lagrangian.of(graph.weights, rows, multipliers).bound
@@ -81,7 +87,7 @@ def test_outside_edges_can_be_fixed_with_the_raised_bound(seed, n):
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, n, 1.0)
     rows = valid_rows(graph, rng)
-    parts = Parts(graph, rows, random_multipliers(rows, rng, 0.2), random_parts(rng, n))
+    parts = Decomposition(graph, rows, random_multipliers(rows, rng, 0.2), random_parts(rng, n))
     for i in range(len(parts)):
         parts.raise_bound(i, LowerBound(brute_force(parts.instance(i)), Enumeration()))
     cuts = all_cuts(graph)
@@ -100,7 +106,7 @@ def test_instances_are_the_induced_graphs_with_reduced_costs(seed):
     rows = valid_rows(graph, rng)
     multipliers = random_multipliers(rows, rng)
     part = random_parts(rng, 8)
-    parts = Parts(graph, rows, multipliers, part)
+    parts = Decomposition(graph, rows, multipliers, part)
     inside = [set(map(tuple, graph.edges[(part[graph.edges] == i).all(axis=1)])) for i in range(3)]
     relaxed = [
         crosses(part, graph.edges[edges]) for edges in np.split(rows.indices, rows.starts[1:-1])
@@ -134,7 +140,7 @@ def test_pieces_add_up_to_the_optimum(seed):
     if graph.n > 9:
         return
     rows = valid_rows(graph, rng)
-    parts = pieces(graph, rows, random_multipliers(rows, rng))
+    parts = split_into_components(graph, rows, random_multipliers(rows, rng))
     assert not parts.outside.any()
     optimum, total = brute_force(graph), 0.0
     for i in range(len(parts)):
@@ -148,7 +154,7 @@ def test_pieces_add_up_to_the_optimum(seed):
 
 def test_pieces_keep_the_weights_exactly():
     graph = joined([wheel(5, 0.1), wheel(3, 0.7)])
-    parts = pieces(graph, *solved_lp(graph, wheels=True))
+    parts = split_into_components(graph, *solved_lp(graph, wheels=True))
     assert [parts.instance(i).weights.tolist() for i in range(2)] == [
         wheel(5, 0.1).weights.tolist(),
         wheel(3, 0.7).weights.tolist(),
@@ -159,7 +165,7 @@ def test_lifting_changes_one_part_and_nothing_else():
     graph = joined([wheel(3), wheel(5)], [(0, 4, 1.0)])
     rows, multipliers = solved_lp(graph, wheels=False)
     region = np.arange(graph.n) < 4
-    parts = spots(graph, rows, multipliers, region)
+    parts = split_region(graph, rows, multipliers, region)
     labels = np.array([0, 0, 0, 0, 1, 1, 2, 2, 3, 3])
     lifted = parts.lift(0, labels)(np.array([0, 1, 1, 0]))
     rest = ~region
@@ -172,7 +178,7 @@ def test_lifting_changes_one_part_and_nothing_else():
 def test_spots_are_the_connected_parts_of_a_region():
     graph = Graph(7, [(i, i + 1) for i in range(6)], [1.0, -1.0] * 3)
     region = np.array([True, True, False, True, False, True, True])
-    parts = spots(graph, Rows.empty(), np.empty(0), region)
+    parts = split_region(graph, Rows.empty(), np.empty(0), region)
     assert len(parts) == 3
     assert sorted(parts.instance(i).n for i in range(3)) == [1, 2, 2]
     assert parts.outside.tolist() == [False, True, True, True, True, False]
@@ -181,7 +187,7 @@ def test_spots_are_the_connected_parts_of_a_region():
 def test_an_empty_region_is_the_bound_of_the_lp():
     graph = chain_of_wheels([5, 5], 0.25)
     rows, multipliers = solved_lp(graph, wheels=False)
-    parts = spots(graph, rows, multipliers, np.zeros(graph.n, dtype=bool))
+    parts = split_region(graph, rows, multipliers, np.zeros(graph.n, dtype=bool))
     assert (len(parts), parts.largest) == (0, 0)
     bound = Lagrangian.of(graph.weights, rows, multipliers).bound
     assert parts.bound == pytest.approx(bound, rel=1e-14)
@@ -193,7 +199,7 @@ def test_solving_the_wheels_of_a_chain_raises_the_bound_to_the_optimum(weight):
     """The LP misses 1/2 in each of the wheels; both are found by themselves."""
     graph = chain_of_wheels([3, 3], weight)
     rows, multipliers = solved_lp(graph, wheels=False)
-    parts = Parts(graph, rows, multipliers, np.repeat([0, 1], 4))
+    parts = Decomposition(graph, rows, multipliers, np.repeat([0, 1], 4))
     optimum = brute_force(graph)
     assert parts.bound == pytest.approx(optimum - 1.0)
     for i in range(2):
@@ -204,7 +210,7 @@ def test_solving_the_wheels_of_a_chain_raises_the_bound_to_the_optimum(weight):
 def test_the_gap_of_a_part():
     graph = joined([wheel(3), wheel(3)])
     rows, multipliers = solved_lp(graph, wheels=False)
-    parts = pieces(graph, rows, multipliers)
+    parts = split_into_components(graph, rows, multipliers)
     best, worse = best_of_all(graph), np.zeros(8, dtype=int)
     for i in range(2):
         assert parts.gaps(best)[i] == pytest.approx(0.5)
@@ -222,7 +228,7 @@ def test_gaps_of_parts_and_outside_add_up(seed):
     rng = np.random.default_rng(seed)
     graph = random_graph(rng, 8, 1.0)
     rows = valid_rows(graph, rng)
-    parts = pieces(graph, rows, random_multipliers(rows, rng))
+    parts = split_into_components(graph, rows, random_multipliers(rows, rng))
     labels = rng.integers(0, 3, graph.n)
     total = sum(parts.gaps(labels))
     assert total == pytest.approx(graph.objective(labels) - parts.bound, abs=1e-9)
@@ -281,5 +287,5 @@ def test_the_open_region_is_where_the_wheel_is():
 
 def test_ends():
     graph = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 1.0])
-    assert ends(graph, np.array([True, False, False])).tolist() == [True, True, False, False]
-    assert not ends(graph, np.zeros(3, dtype=bool)).any()
+    assert end_nodes(graph, np.array([True, False, False])).tolist() == [True, True, False, False]
+    assert not end_nodes(graph, np.zeros(3, dtype=bool)).any()

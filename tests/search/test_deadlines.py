@@ -13,7 +13,6 @@ from oracles import random_graph
 
 from bdcc_jax import Graph, PDLPOptions
 from bdcc_jax.base.clock import Clock, TimeLimitReached
-from bdcc_jax.base.path_search import network
 from bdcc_jax.instance import cover
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.instance.graph import canonical_labels
@@ -38,7 +37,7 @@ from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.paper.ball import VIOLATION
 from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
 from bdcc_jax.separation.paper.reference import ReferenceSolver
-from bdcc_jax.separation.violations import violated_cycles, violated_edges
+from bdcc_jax.separation.violations import violated_edges
 
 CPU = jax.devices("cpu")[0]
 NO_LIMIT = Clock(None)
@@ -134,24 +133,6 @@ def test_stopped_detection_claims_nothing(after, monkeypatch):
         PackingEngine(graph, roots).separate(x, NO_LIMIT)
     with pytest.raises(TimeLimitReached):
         DevicePackingEngine(graph, roots, 64, CPU).separate(x, NO_LIMIT)
-
-
-@pytest.mark.parametrize("after", [0, 1, 3, 10**9])
-def test_stopped_cycles_of_detection_are_violated(after, monkeypatch):
-    graph = mesh()
-    roots, x = vertex_cover(graph, "greedy"), at_some_x(graph)
-    violated = violated_edges(graph, roots, x)
-    ids = np.flatnonzero(graph.positive)
-    positive = network(graph.n, *graph.edges[ids].T, ids)
-    set_alarm(monkeypatch, after, violations)
-    if after == 0:
-        with pytest.raises(TimeLimitReached):
-            violated_cycles(positive, roots, x, violated, NO_LIMIT)
-        return
-    rows = violated_cycles(positive, roots, x, violated, NO_LIMIT)
-    assert 0 < len(rows) <= violated.sum()
-    assert (rows.violation(x) > VIOLATION / 2).all()
-    assert (len(rows) == violated.sum()) == (after == 10**9)
 
 
 @pytest.mark.parametrize("after", [0, 1, 4, 40])

@@ -20,7 +20,7 @@ from oracles import all_cuts, partitions, random_graph
 
 from bdcc_jax import Graph, Options, solve
 from bdcc_jax.lp import fixing
-from bdcc_jax.proofs import parts as parts_module
+from bdcc_jax.proofs import decomposition
 from bdcc_jax.search import after_lp, strategy
 from bdcc_jax.search.benders import Benders
 from bdcc_jax.search.bounds import Bounds, allowed_excess
@@ -237,7 +237,7 @@ def test_decisions_after_zooming_in_exclude_nothing_cheaper_than_the_cutoff(ring
         return offer(self, labels)
 
     monkeypatch.setattr(strategy, "divide", watched)
-    monkeypatch.setattr(parts_module, "by_reduced_cost", recorded)
+    monkeypatch.setattr(decomposition, "by_reduced_cost", recorded)
     monkeypatch.setattr(Bounds, "offer", withheld)
     decided = 0
     for seed in range(12):

@@ -1,14 +1,12 @@
 """The batched engine: valid rows from any flow, the same optima, few kernels."""
 
-from types import SimpleNamespace
-
 import jax
 import numpy as np
 import pytest
 from oracles import all_cuts, brute_force, instance, random_graph
 
 from bdcc_jax import Graph, Options, PDLPOptions, solve
-from bdcc_jax.base import compilation_cache, compiler_memory
+from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.separation.device import batched, devices, pdlp
@@ -265,13 +263,3 @@ def test_the_cache_folder(monkeypatch, tmp_path):
     assert compilation_cache.cache_folder() is None
     monkeypatch.delenv("BDCC_JAX_CACHE")
     assert compilation_cache.cache_folder().name == "bdcc_jax"
-
-
-def test_what_the_compiler_took_is_handed_back(monkeypatch):
-    trimmed = []
-    libc = SimpleNamespace(malloc_trim=trimmed.append)
-    monkeypatch.setattr(compiler_memory.ctypes, "CDLL", lambda _: libc)
-    monkeypatch.setattr(compiler_memory.sys, "platform", "linux")
-    compiler_memory.hand_back.__wrapped__()
-    jax.jit(lambda a: a + 1)(np.ones(3))
-    assert trimmed

@@ -13,6 +13,7 @@ from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
+from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.odd_wheels import FRACTIONAL, LEAST_VIOLATION, violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
 
@@ -44,12 +45,9 @@ def cycle_lp(graph):
     """The solution of the LP over all cycle inequalities, and its value."""
     engine = PackingEngine(graph, vertex_cover(graph, "greedy"))
     master = Master(graph.weights)
-    while True:
-        x = master.solve(Clock(None))
-        separation = engine.separate(x, Clock(None))
-        if separation.satisfied:
-            return x
-        master.add(separation.rows)
+    *_, last = cutting_planes(master, [engine.separate], Clock(None))
+    assert last.converged
+    return last.x
 
 
 def worst_wheel(graph, x):

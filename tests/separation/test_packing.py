@@ -320,17 +320,16 @@ def test_violated_cycles_of_hardly_any_weight():
     assert sorted(separation.rows.indices) == [0, 1, 2]
 
 
-def test_rows_come_from_detection_where_the_packing_has_none(monkeypatch):
-    monkeypatch.setattr(PackingEngine, "_cut_short", False, raising=False)
-    monkeypatch.setattr(PackingEngine, "_widen", lambda *_: Rows.empty())
+def test_a_packing_without_margins_has_rows_iff_detection_finds_a_violation():
     n_rows = 0
     for graph, x in instances():
-        separation = separate(graph, x)
-        check_rows(graph, separation.rows, x)
-        violated = violated_edges(graph, vertex_cover(graph, "greedy"), np.where(x < 1e-9, 0.0, x))
-        assert len(separation.rows) == violated.sum()
-        assert separation.satisfied == (not violated.any())
-        n_rows += len(separation.rows)
+        cover, x = vertex_cover(graph, "greedy"), np.where(x < 1e-9, 0.0, x)
+        violated = violated_edges(graph, cover, x)
+        engine = PackingEngine(graph, cover)
+        rows = engine._pack(x, violated, graph.n + 1, Clock(None), margin=0.0)
+        check_rows(graph, rows, x)
+        assert (len(rows) > 0) == violated.any()
+        n_rows += len(rows)
     assert n_rows > 100
 
 

@@ -21,7 +21,6 @@ from jax import Array, lax
 
 from ...base.arrays import IntArray
 from ...instance.graph import Graph
-from ..paper.ball import positive_adjacency
 from .buckets import bucket, pad
 
 Check = Callable[[], None]
@@ -66,7 +65,7 @@ def arc_groups(graph: Graph, least: int = 8) -> ArcGroups:
 
     Graphs with fewer nodes have groups of one width, so that they share their kernels.
     """
-    starts, neighbours, edges = positive_adjacency(graph)
+    starts, neighbours, edges = graph.positive_adjacency
     counts = pad(np.diff(starts), bucket(graph.n, least=least), 0)
     tables, owners, empty = [], [], len(neighbours)
     while True:

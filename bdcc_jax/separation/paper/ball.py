@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ...base.adjacency import Adjacency
 from ...base.arrays import BoolArray, FloatArray, IntArray
 from ...base.clock import Clock
 from ...base.compiled import compiled
@@ -78,7 +79,7 @@ class BallMaker:
     """
 
     def __init__(self, graph: Graph, size: int | None) -> None:
-        self.adjacency = positive_adjacency(graph)
+        self.adjacency = graph.positive_adjacency
         self.size = graph.n if size is None else size
         # Every call leaves this as it found it: allocated once, not once a ball.
         self._position = np.full(graph.n, -1, dtype=np.int64)
@@ -104,19 +105,9 @@ class BallMaker:
         """
         kept = _keep(parent, targets, self.size)
         local = np.cumsum(kept) - 1
-        induced = _induce(*self.adjacency, nodes[kept], via[kept], self._position)
+        induced = _induce(self.adjacency, nodes[kept], via[kept], self._position)
         edges, tail, head, tree = induced
         return Ball(nodes[kept], edges, tail, head, local[targets], target_edges, tree)
-
-
-def positive_adjacency(graph: Graph) -> tuple[IntArray, IntArray, IntArray]:
-    """E+ by node: slices into the neighbours and the edge ids, both directions of every edge."""
-    ids = np.flatnonzero(graph.positive)
-    u, v = graph.edges[ids].T
-    tails = np.concatenate([u, v])
-    order = np.argsort(tails, kind="stable")
-    starts = np.searchsorted(tails[order], np.arange(graph.n + 1))
-    return starts, np.concatenate([v, u])[order], np.concatenate([ids, ids])[order]
 
 
 @compiled
@@ -141,14 +132,13 @@ def _keep(parent: IntArray, targets: IntArray, size: int) -> BoolArray:
 
 @compiled
 def _induce(
-    starts: IntArray,
-    neighbours: IntArray,
-    edge_ids: IntArray,
+    positive: Adjacency,
     nodes: IntArray,
     via: IntArray,
     position: IntArray,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """The edges of E+ between the given nodes: ids, local ends, and which is each node's `via`."""
+    starts, neighbours, edge_ids = positive
     for i in range(len(nodes)):
         position[nodes[i]] = i
     edges, tail, head = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
@@ -164,4 +154,4 @@ def _induce(
                 head.append(j)
     for u in nodes:
         position[u] = -1
-    return np.array(edges), np.array(tail), np.array(head), tree
+    return np.array(edges, dtype=np.int64), np.array(tail), np.array(head), tree

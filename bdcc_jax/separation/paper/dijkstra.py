@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
+from ...base.adjacency import Adjacency
 from ...base.arrays import BoolArray, FloatArray, IntArray
 from ...base.clock import Clock
 from ...base.compiled import compiled
@@ -55,7 +56,7 @@ class DijkstraFinder:
             return None
         reach = x[edges] - VIOLATION
         order, parent, via, distance, found = _search(
-            *self._maker.adjacency,
+            self._maker.adjacency,
             x,
             cover.roots[s],
             far_ends,
@@ -72,9 +73,7 @@ class DijkstraFinder:
 
 @compiled
 def _search(
-    starts: IntArray,
-    neighbours: IntArray,
-    edge_ids: IntArray,
+    positive: Adjacency,
     x: FloatArray,
     root: int,
     far_ends: IntArray,
@@ -90,6 +89,7 @@ def _search(
     order; per settled node the rank of its parent, the edge to it and the distance; and the rank
     of every far end (-1 where it was not reached).
     """
+    starts, neighbours, edge_ids = positive
     wanted[far_ends] = True
     missing = len(far_ends)
     node, distance, hops = [root], [0.0], [0]
@@ -129,9 +129,9 @@ def _search(
         position[v] = -1
     wanted[far_ends] = False
     return (
-        np.array([node[i] for i in order]),
+        np.array([node[i] for i in order], dtype=np.int64),
         np.array([rank[parent[i]] if i else -1 for i in order]),
-        np.array([via[i] for i in order]),
+        np.array([via[i] for i in order], dtype=np.int64),
         np.array([distance[i] for i in order]),
         found,
     )

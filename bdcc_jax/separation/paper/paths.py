@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...base.adjacency import adjacency
 from ...base.arrays import FloatArray, IntArray
 from ...base.compiled import compiled
 from ...lp.rows import Rows
@@ -155,18 +156,8 @@ def _walk(
     so the walk ends. A supply that is not used up goes along the shortest-path tree.
     """
     m = len(tail)
-    degree = np.zeros(n + 1, dtype=np.int64)
-    for e in range(m):
-        degree[tail[e] + 1] += 1
-        degree[head[e] + 1] += 1
-    starts = np.cumsum(degree)
-    fill = starts[:-1].copy()
-    arcs = np.empty(2 * m, dtype=np.int64)  # arc e: tail -> head, arc e + m: head -> tail
-    for e in range(m):
-        arcs[fill[tail[e]]] = e
-        fill[tail[e]] += 1
-        arcs[fill[head[e]]] = e + m
-        fill[head[e]] += 1
+    # Arc e goes from tail to head, arc e + m from head to tail.
+    at = adjacency(n, head, tail, np.arange(m))
     end = np.concatenate((head, tail))
     units = np.concatenate((forward, backward))
 
@@ -195,9 +186,10 @@ def _walk(
                 node = targets[t]
                 continue
             best = -1
-            for k in range(starts[node], starts[node + 1]):
-                if units[arcs[k]] > 0 and (best < 0 or units[arcs[k]] > units[best]):
-                    best = arcs[k]
+            for k in range(at.starts[node], at.starts[node + 1]):
+                arc = at.edges[k] + (0 if at.neighbours[k] == head[at.edges[k]] else m)
+                if units[arc] > 0 and (best < 0 or units[arc] > units[best]):
+                    best = arc
             if best < 0:  # stuck: step back over an emptied arc
                 if len(walk) == 0:
                     break

@@ -16,7 +16,7 @@ Window = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
-class Adjacency:
+class RegionGraph:
     """Edges between nodes, the mean evidence of their pairs of pixels, and how many these are."""
 
     edges: IntArray
@@ -53,11 +53,11 @@ def unit_offsets(dimensions: int) -> list[Offset]:
     return [tuple(row) for row in np.eye(dimensions, dtype=int).tolist()]
 
 
-def adjacency(
+def region_graph(
     nodes: IntArray,
     offsets: Sequence[Offset],
     evidence: Callable[[int, Window, Window], FloatArray],
-) -> Adjacency:
+) -> RegionGraph:
     """Collect the pairs of pixels ``(x, x + offset)`` that lie in two different nodes.
 
     ``evidence(i, here, there)`` returns the evidence of all pairs at offset i, of which one pixel
@@ -74,7 +74,7 @@ def adjacency(
         parts.append(_summed(keys, values, np.ones(len(keys))))  # at once, to save memory
     columns: Iterable[Any] = zip(*parts, strict=True)
     keys, total, length = _summed(*(np.concatenate(column) for column in columns))
-    return Adjacency(np.column_stack([keys // n, keys % n]), total / length, length)
+    return RegionGraph(np.column_stack([keys // n, keys % n]), total / length, length)
 
 
 def _summed(

@@ -15,7 +15,7 @@ import numpy as np
 from ..base.arrays import FloatArray
 
 
-def on_host(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
+def numpy_callback(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
     """Make a JAX function of one on batches of vectors, all of shape (B, m), as is its result.
 
     Leading axes, also those of ``jax.vmap``, are the batch. Vectors that are not finite do not
@@ -32,9 +32,9 @@ def on_host(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
             result[finite] = function(*(batch[finite] for batch in batches))
         return result.reshape(shape).astype(arrays[0].dtype)
 
-    def hosted(*arrays: jax.Array) -> jax.Array:
+    def with_callback(*arrays: jax.Array) -> jax.Array:
         like = jax.ShapeDtypeStruct(arrays[0].shape, arrays[0].dtype)  # type: ignore[no-untyped-call]
         output: jax.Array = jax.pure_callback(call, like, *arrays, vmap_method="broadcast_all")
         return output
 
-    return hosted
+    return with_callback

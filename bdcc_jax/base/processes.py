@@ -17,7 +17,7 @@ Value = TypeVar("Value")
 
 
 def share(count: int) -> range:
-    """Which of so many instances this process solves: every k-th, so that sizes are mixed.
+    """The instances that this process solves, out of ``count``: every k-th, so that sizes mix.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def share(count: int) -> range:
 
 
 def gather(mine: dict[int, Value]) -> dict[int, Value]:
-    """What all processes have; every process must call this.
+    """Collect what each process has into one dict; every process must call this.
 
     Examples
     --------

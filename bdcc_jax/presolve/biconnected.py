@@ -4,29 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..base.adjacency import adjacency
 from ..base.arrays import BoolArray, IntArray
 from ..base.compiled import compiled
 
 
 @compiled
-def incidence(n: int, u: IntArray, v: IntArray) -> tuple[IntArray, IntArray]:
-    """Edges at each node: those of node x are ``edges[start[x] : start[x + 1]]``."""
-    start = np.zeros(n + 2, dtype=np.int64)
-    for e in range(len(u)):
-        start[u[e] + 2] += 1
-        start[v[e] + 2] += 1
-    for x in range(n):
-        start[x + 2] += start[x + 1]
-    edges = np.empty(2 * len(u), dtype=np.int64)
-    for e in range(len(u)):
-        for x in (u[e], v[e]):
-            edges[start[x + 1]] = e
-            start[x + 1] += 1
-    return start[: n + 1], edges
-
-
-@compiled
-def blocks(n: int, u: IntArray, v: IntArray) -> tuple[IntArray, IntArray, int]:
+def biconnected_blocks(n: int, u: IntArray, v: IntArray) -> tuple[IntArray, IntArray, int]:
     """Find the biconnected blocks of a simple graph (Hopcroft and Tarjan, without recursion).
 
     Returns
@@ -39,8 +23,8 @@ def blocks(n: int, u: IntArray, v: IntArray) -> tuple[IntArray, IntArray, int]:
         How many there are.
     """
     m = len(u)
-    start, edges = incidence(n, u, v)
-    unseen = start[:n].copy()  # the next edge to look at
+    at = adjacency(n, v, u, np.arange(m))
+    unseen = at.starts[:n].copy()  # the next edge to look at
     depth = np.full(n, -1, dtype=np.int64)  # in the search tree
     low = np.empty(n, dtype=np.int64)  # least depth next to the node's subtree
     via = np.full(n, -1, dtype=np.int64)  # the tree edge to the node
@@ -57,10 +41,9 @@ def blocks(n: int, u: IntArray, v: IntArray) -> tuple[IntArray, IntArray, int]:
         length = 1
         while length > 0:
             x = path[length - 1]
-            if unseen[x] < start[x + 1]:
-                e = edges[unseen[x]]
+            if unseen[x] < at.starts[x + 1]:
+                e, y = at.edges[unseen[x]], at.neighbours[unseen[x]]
                 unseen[x] += 1
-                y = u[e] + v[e] - x
                 if depth[y] < 0:  # go down
                     open_edges[n_open] = e
                     n_open += 1

@@ -7,8 +7,13 @@ inside a part, and relax only the others. The Lagrangian then falls apart::
                    +  sum over parts                         r x on the part,     r = w + omega^T y,
 
 where the sums of y go over the relaxed rows only. A part is a small instance with the weights r,
-and its optimum can be found exactly: what the LP misses there is added to the bound. Parts that no
-row and no edge leaves are independent pieces of the instance itself, with r = w.
+and its optimum can be found exactly: what the LP misses there is added to the bound. There are two
+ways to choose the parts:
+
+- :func:`split_into_components`: the connected components of the instance. No row and no edge leaves
+  them, so they are independent instances, with r = w.
+- :func:`split_region`: the connected components of a *region*, a set of nodes. Around the nodes at
+  which the gap arises (:func:`open_region`) the parts are small, and the LP decides the rest.
 """
 
 from __future__ import annotations
@@ -30,11 +35,11 @@ from ..lp.rows import Rows
 from .certificate import LowerBound, Proof, Relaxation
 
 RELATIVE_ERROR = 2.0**-40
-"""More than the products that are summed up may be off, none of which is negative."""
+"""An upper bound on the relative rounding error of the products that :meth:`excess` sums up."""
 
 
-class Parts:
-    """What is known about each part.
+class Decomposition:
+    """The Lagrangian of an instance, decomposed into parts, with the best bound known on each.
 
     Parameters
     ----------
@@ -157,10 +162,10 @@ class Parts:
         cut = self.graph.cut(labels)
         return [self._gap(i, cut) for i in range(len(self))]
 
-    def division(self, also: Mapping[int, Proof] = MappingProxyType({})) -> Division:
+    def division(self, also: Mapping[int, Proof] = MappingProxyType({})) -> DecompositionProof:
         """Why the bound holds, as of now; with ``also`` these proofs of some parts."""
         lp = Relaxation(self.graph, self.all_rows, self.multipliers)
-        return Division(lp, self.part, {**self._proofs, **also})
+        return DecompositionProof(lp, self.part, {**self._proofs, **also})
 
     @property
     def lower_bound(self) -> LowerBound:
@@ -174,7 +179,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Division:
+class DecompositionProof:
     """An LP, some of whose rows are taken back to raise the bound part by part."""
 
     lp: Relaxation
@@ -193,11 +198,11 @@ class Division:
 
 
 @dataclass(frozen=True, eq=False)
-class Decision:
+class FixingProof:
     """What is certain in every better clustering, and a proof for what that leaves."""
 
     graph: Graph
-    division: Division
+    division: DecompositionProof
     fixing: Fixing
     rest: Proof | None
 
@@ -222,18 +227,20 @@ class Decision:
         }
 
 
-def pieces(graph: Graph, rows: Rows, multipliers: FloatArray) -> Parts:
-    """The connected components: independent, and nothing is outside of them."""
-    return Parts(graph, rows, multipliers, graph.components(np.ones(graph.m, dtype=bool)))
+def split_into_components(graph: Graph, rows: Rows, multipliers: FloatArray) -> Decomposition:
+    """Make every connected component a part: independent, and nothing is outside of them."""
+    return Decomposition(graph, rows, multipliers, graph.components(np.ones(graph.m, dtype=bool)))
 
 
-def spots(graph: Graph, rows: Rows, multipliers: FloatArray, region: BoolArray) -> Parts:
-    """The connected parts of a region, a set of nodes."""
+def split_region(
+    graph: Graph, rows: Rows, multipliers: FloatArray, region: BoolArray
+) -> Decomposition:
+    """Make every connected component of a region, a set of nodes, a part."""
     u, v = graph.edges.T
     component = graph.components(region[u] & region[v])
     part = np.full(graph.n, -1)
     part[region] = np.unique(component[region], return_inverse=True)[1]
-    return Parts(graph, rows, multipliers, part)
+    return Decomposition(graph, rows, multipliers, part)
 
 
 def open_region(
@@ -249,11 +256,11 @@ def open_region(
     open_edges = reduced * x - np.minimum(0.0, reduced) > least
     open_rows = -multipliers * rows.violation(x) > least
     open_edges[rows.indices[open_rows[rows.row_of_entry()]]] = True
-    return ends(graph, open_edges)
+    return end_nodes(graph, open_edges)
 
 
-def ends(graph: Graph, edges: BoolArray) -> BoolArray:
-    """The nodes of some edges."""
+def end_nodes(graph: Graph, edges: BoolArray) -> BoolArray:
+    """Mark the two ends of every edge in ``edges``."""
     nodes = np.zeros(graph.n, dtype=bool)
     nodes[graph.edges[edges].ravel()] = True
     return nodes

@@ -10,14 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..base.arrays import FloatArray, IntArray
+from ..base.validation import unless_ids
 from ..instance.graph import Graph
 from .convert import as_graph
 
 MAX_PAIRS = 20_000_000
-"""Of nodes, where all of them become edges; more needs gigabytes, and is said so."""
+"""Most pairs of nodes in an instance that has an edge for every pair; more take gigabytes."""
 
 BYTES_A_PAIR = 130
-"""At the peak, while an instance is built."""
+"""Peak memory for each pair of nodes while such an instance is built."""
 
 
 def check_pairs(n: int, max_pairs: int) -> None:
@@ -32,7 +33,7 @@ def check_pairs(n: int, max_pairs: int) -> None:
 
 
 @dataclass(frozen=True)
-class Network:
+class UnsignedGraph:
     """A graph without negative weights; a self-loop of an undirected one counts twice in A."""
 
     A: sp.csr_array
@@ -53,7 +54,7 @@ class Network:
         return total
 
 
-def network(G: Any, weight: str | None) -> Network:
+def unsigned_graph(G: Any, weight: str | None) -> UnsignedGraph:
     """Read whatever describes a graph; an edge of networkx without the attribute weighs 1."""
     names: Sequence[Hashable] | None
     if is_networkx(G):
@@ -79,7 +80,7 @@ def network(G: Any, weight: str | None) -> Network:
         raise ValueError(
             f"weights must be finite and not negative: that of nodes {i} and {j} is {A[i, j]}"
         )
-    return Network(A, unless_range(names), directed)
+    return UnsignedGraph(A, unless_ids(names), directed)
 
 
 def _without_loops(G: Any) -> tuple[Graph, FloatArray]:
@@ -103,11 +104,6 @@ def off_diagonal(A: sp.coo_array, shift: float = 0.0) -> sp.coo_array:
 def is_networkx(G: Any) -> bool:
     """Whether it is a graph of networkx, which need not be imported for that."""
     return hasattr(G, "nodes") and hasattr(G, "is_directed")
-
-
-def unless_range(names: Sequence[Hashable] | None) -> Sequence[Hashable] | None:
-    """Return the names, or None if they are the ids anyway."""
-    return None if names is None or list(names) == list(range(len(names))) else names
 
 
 def all_pairs(n: int, max_pairs: int) -> tuple[IntArray, IntArray]:
