@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import hashlib
 import json
 import pickle
 import sys
@@ -13,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificates import BARE, TWO_WHEELS, WHOLE, claimed, exact_optimum, exact_optimum_of, written
+from certificates import BARE, TWO_WHEELS, WHOLE, claimed, signed_again, written
 from families import joined, planar, small_instances, wheel, wheels_in_a_mesh
 from oracles import instance, instances, random_graph
 
 import bdcc_jax
 from bdcc_jax import Options, Rejected, solve, verify
 from bdcc_jax.proofs.verify import _Prover
+from benchmarks.exact_optimum import exact_optimum, exact_optimum_of
 
 LP = {"rule": "lp", "rows": []}
 CLAIM = {"rule": "highs", "proof": LP}
@@ -31,13 +31,6 @@ ALL_OPTIONS = {
     "reference": Options(presolve=False, engine="reference"),
     "paper": Options.paper(),
 }
-
-
-def signed_again(certificate):
-    """As a liar would do it."""
-    content = {key: value for key, value in certificate.items() if key != "digest"}
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
 
 
 def vocabulary(proof, found):

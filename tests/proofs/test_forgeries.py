@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from certificates import written
+from certificates import signed_again, written
 from families import joined, small_instances, wheel
-from forgeries import judge, mutated, originals, signed_again
+from forgeries import judge, mutated, originals
 from oracles import random_graph
 
 from bdcc_jax import Graph, Options, Rejected, solve, verify

@@ -1,11 +1,10 @@
 """Weights down to the smallest float64: the answers are those of the same weights, multiplied."""
 
-import hashlib
-import json
 import warnings
 
 import numpy as np
 import pytest
+from certificates import signed_again
 from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve, verify
@@ -133,12 +132,8 @@ def test_a_certificate_in_other_units_proves_no_more():
     result = solve(small, options=Options(presolve=False, heuristics=False))
     optimum = result.objective
     for exponent in (0, 1, 1000, 1073, 1100, 2000, "1", None, 1.5):
-        forged = {**result.certificate, "exponent": exponent}
-        said = {key: value for key, value in forged.items() if key != "digest"}
-        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
-        forged["digest"] = hashlib.sha256(text.encode()).hexdigest()
         try:
-            verdict = verify(small, forged)
+            verdict = verify(small, signed_again({**result.certificate, "exponent": exponent}))
         except ValueError:
             continue
         assert verdict.lower_bound <= optimum
