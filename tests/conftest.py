@@ -2,6 +2,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 HERE = Path(__file__).parent
 FAST = [
@@ -38,6 +39,9 @@ FAST = [
     "test_weights.py",
 ]
 """Folders, files and beginnings of names: something of every folder, in less than a minute."""
+
+settings.register_profile("no clock", deadline=None)  # how long an example takes is no matter
+settings.load_profile("no clock")
 
 
 def pytest_collection_modifyitems(items):

@@ -13,7 +13,6 @@ from oracles import random_graph
 
 import bdcc_jax
 from bdcc_jax import cli, write
-from bdcc_jax.base.streams import Lenient, is_terminal
 from bdcc_jax.show.progress import COLUMNS, ProgressPrinter, view
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/dev/full")
@@ -191,18 +190,6 @@ def test_a_solve_does_not_depend_on_who_watches(kind, monkeypatch, capsys):
     assert bdcc_jax.solve_batch([GRAPH], progress=True)[0].status == "optimal"
     assert view(True, bdcc_jax.base.clock.Clock(None)).__class__ is ProgressPrinter
     assert capsys.readouterr().out == ""
-
-
-def test_a_lenient_stream():
-    assert not is_terminal(None)
-    for stream in (None, Broken()):
-        lenient = Lenient(stream)
-        assert lenient.write("text") == 4
-        lenient.flush()
-        assert not lenient.isatty()
-        assert lenient.encoding == "utf-8"
-        with pytest.raises(io.UnsupportedOperation):
-            lenient.fileno()
 
 
 def test_self_loops_are_warned_of_in_a_line_or_not_at_all(folder):

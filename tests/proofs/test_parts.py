@@ -20,7 +20,7 @@ from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=50, deadline=None)
+few = settings(max_examples=50)
 ROUNDING = 1e-12
 
 

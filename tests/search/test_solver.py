@@ -92,7 +92,7 @@ def test_every_combination_of_options_on_many_instances(combination):
             check_optimal(graph, solve(graph, options=Options(**combination), seed=seed), best)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(3, 9), st.sampled_from(COMBINATIONS))
 def test_any_random_graph_with_any_options(seed, n, combination):
     rng = np.random.default_rng(seed)
