@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def name_of(path):
 MODULES = {name_of(path): path for path in sorted((ROOT / PACKAGE).rglob("*.py"))}
 
 
+@cache
 def imports_of(name):
     """All modules of the package that a module imports, wherever in its text."""
     path, found = MODULES[name], set()

@@ -66,14 +66,16 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("progress", [False, "plain", "live"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "progress"),
+    [*((kind, False) for kind in KINDS), ("no presolve", "plain"), ("no presolve", "live")],
+)
 def test_ctrl_c_at_any_moment_returns_a_result(kind, progress, tmp_path, capsys):
     def run():
         return bdcc_jax.solve(SMALL, progress=progress, **KINDS[kind])
 
     optimum = run().objective
-    *ks, last = moments(run, 60 if progress is False else 25)
+    *ks, last = moments(run, 40)
     for k in ks:
         result = None
         with suppress(KeyboardInterrupt), At(k):
@@ -87,8 +89,7 @@ def test_ctrl_c_at_any_moment_returns_a_result(kind, progress, tmp_path, capsys)
         assert result.objective >= optimum - result.tolerance
     for thread in threading.enumerate():
         if "rich" in type(thread).__module__:  # told to end, or it would draw forever
-            thread.join(timeout=10)
-            assert not thread.is_alive()
+            thread.join()
 
 
 def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):

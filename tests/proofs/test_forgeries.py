@@ -3,7 +3,6 @@
 import json
 import random
 import sys
-import time
 import tracemalloc
 from collections import Counter
 from contextlib import suppress
@@ -22,21 +21,19 @@ from bdcc_jax.proofs.verify import WORK
 LP = {"rule": "lp", "rows": []}
 SQUARE = Graph(4, [(0, 1), (0, 3), (1, 2), (2, 3)], [1.0, -5.0, 1.0, 1.0])  # optimum -4
 
+CHECKER = sys.modules["bdcc_jax.proofs.verify"].__file__
 RULES = {"lp", "presolve", "fixing", "branching", "enumeration", "highs"}
 
 
 def attack(count, seed):
     """Mutate and judge; returns how many were accepted by the rule of their proof."""
-    rng, known, accepted, slowest = random.Random(seed), originals(), Counter(), 0.0
+    rng, known, accepted = random.Random(seed), originals(), Counter()
     seeds = [[x.certificate["proof"], x.certificate["labels"]] for x in known]
     for _ in range(count):
         original = rng.choice(known)
         certificate = mutated(rng, original, seeds)
-        start = time.perf_counter()
         if judge(original, certificate):
             accepted[certificate["proof"]["rule"]] += 1
-        slowest = max(slowest, time.perf_counter() - start)
-    assert slowest < 10
     return accepted
 
 
@@ -188,19 +185,41 @@ GREEDY = {
 }
 
 
+def lines_run(work):
+    """How many lines of the checker are run: the same on every machine."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if frame.f_code.co_filename != CHECKER:
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
 @pytest.mark.parametrize("name", GREEDY)
 def test_work_and_memory_are_bounded_by_the_length(name):
-    """At most 100 microseconds and 2 kB for every byte, node and edge: see docs/certificates.md."""
+    """At most 32 lines and 2 kB for every byte, node and edge: see docs/certificates.md."""
     certificate = forged(DENSE, GREEDY[name](), lower_bound=-1e6)
     size = len(json.dumps(certificate)) + DENSE.n + DENSE.m
-    start = time.perf_counter()
-    with suppress(Rejected):
-        verify(DENSE, certificate)
-    assert time.perf_counter() - start < 100e-6 * size
-    tracemalloc.start()
-    try:
+
+    def check():
         with suppress(Rejected):
             verify(DENSE, certificate)
+
+    print(name, lines_run(check) / size, size)
+    assert lines_run(check) < 32 * size
+    tracemalloc.start()
+    try:
+        check()
         assert tracemalloc.get_traced_memory()[1] < 2000 * size
     finally:
         tracemalloc.stop()
@@ -228,7 +247,7 @@ def test_the_solver_asks_for_less_than_half_of_what_is_allowed(monkeypatch):
     ]
     for graph in graphs:
         for options in (Options(), Options(odd_wheels=False)):
-            verify(graph, written(solve(graph, options=options, time_limit=5)))
+            verify(graph, written(solve(graph, options=options)))
 
 
 @pytest.mark.parametrize("depth", [900, 5000, 100_000])

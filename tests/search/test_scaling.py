@@ -46,7 +46,7 @@ def test_the_smallest_weights(options, signs, exponent):
     weights = np.sign(WHOLE) if signs else WHOLE
     usual = Graph(RAW.n, RAW.edges, weights)
     small = Graph(RAW.n, RAW.edges, np.ldexp(weights, exponent))
-    result = solve(small, options=options, time_limit=60)
+    result = solve(small, options=options)
     assert result.status == "optimal"
     assert usual.objective(result.labels) == brute_force(usual)
     assert result.objective == small.objective(result.labels)
@@ -67,7 +67,7 @@ def test_the_smallest_among_others(options, heavy):
     edges = np.concatenate([RAW.edges, RAW.edges + RAW.n])
     weights = np.concatenate([np.where(third, WHOLE * heavy, WHOLE * TINY), WHOLE * TINY])
     graph = Graph(2 * RAW.n, edges, weights)
-    result = solve(graph, options=options, time_limit=60)
+    result = solve(graph, options=options)
     assert result.status in ("optimal", "numerical")
     usual = Graph(RAW.n, RAW.edges[third], WHOLE[third])
     assert usual.objective(result.labels[: RAW.n]) == pytest.approx(brute_force(usual))
