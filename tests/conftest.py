@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from bdcc_jax.base import compilation_cache
+
 HERE = Path(__file__).parent
 FAST = [
     "base",
@@ -51,6 +53,12 @@ def pytest_collection_modifyitems(items):
         name = item.nodeid.partition("tests/")[2]
         if any(name.startswith(start) for start in FAST):
             item.add_marker(pytest.mark.fast)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kernels_are_kept():
+    """From run to run, as by every solve on a device: also those that tests compile themselves."""
+    compilation_cache.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

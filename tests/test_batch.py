@@ -100,7 +100,7 @@ print(sorted(seen), [r.labels.tolist() for r in results[:-1]], results[-1].messa
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     both = [python(code, ADDRESS=address, NUMBER=str(i), JAX_PLATFORMS="cpu") for i in (0, 1)]
     # The last line: gloo talks too.
-    first, second = (p.communicate(timeout=300)[0].splitlines()[-1] for p in both)
+    first, second = (p.communicate()[0].splitlines()[-1] for p in both)
     expected = [solve(graph).labels.tolist() for graph in graphs(5)]
     told = f"{expected} absent.txt: No such file or directory"
     assert first == f"[0, 2, 4] {told}"

@@ -10,6 +10,7 @@ from itertools import count
 import networkx as nx
 import numpy as np
 import pytest
+from alarms import time_is_up_in_round
 from families import wheel
 from oracles import brute_force, random_graph, triangle_milp
 
@@ -23,13 +24,7 @@ OPEN = wheel(31, 1.1)
 
 
 def test_time_limit_returns_valid_bounds(monkeypatch):
-    """Time stands still until the second round, and then is up."""
-    now = [0.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-
-    def pass_time(progress):
-        now[0] = 10.0 * (progress.round.number == 2)
-
+    pass_time = time_is_up_in_round(monkeypatch, 2)
     result = solve(OPEN, time_limit=5, options=BARE, callback=pass_time)
     assert result.status == "time_limit"
     assert len(result.history) == 2

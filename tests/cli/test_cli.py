@@ -48,7 +48,6 @@ def process(*arguments, **settings):
         [sys.executable, "-m", "bdcc_jax", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
         **settings,
     )
