@@ -1,5 +1,6 @@
 """Deadlines that fall where a test wants them to, and not where a clock does."""
 
+import time
 from contextlib import contextmanager
 
 from bdcc_jax.base.clock import Clock, TimeLimitReached
@@ -36,6 +37,17 @@ def set_alarm(monkeypatch, after, *modules):
 
     monkeypatch.setattr(Clock, "alarm", raised)
     return alarm
+
+
+def time_is_up_in_round(monkeypatch, number):
+    """Let time stand still until the callback that is returned has seen this round."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def pass_time(progress):
+        now[0] = 1e9 * (progress.round.number >= number)
+
+    return pass_time
 
 
 class CountingClock(Clock):

@@ -2,6 +2,9 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from bdcc_jax.base import compilation_cache
 
 HERE = Path(__file__).parent
 FAST = [
@@ -39,6 +42,9 @@ FAST = [
 ]
 """Folders, files and beginnings of names: something of every folder, in less than a minute."""
 
+settings.register_profile("no clock", deadline=None)  # how long an example takes is no matter
+settings.load_profile("no clock")
+
 
 def pytest_collection_modifyitems(items):
     for item in items:
@@ -47,6 +53,12 @@ def pytest_collection_modifyitems(items):
         name = item.nodeid.partition("tests/")[2]
         if any(name.startswith(start) for start in FAST):
             item.add_marker(pytest.mark.fast)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def kernels_are_kept():
+    """From run to run, as by every solve on a device: also those that tests compile themselves."""
+    compilation_cache.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,46 +1,13 @@
-"""solve_batch, the devices it runs on, and ``bdcc-jax batch``."""
+"""solve_batch: results, refusals, and how it stops."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
+import socket
 
-import jax
 import numpy as np
 import pytest
-from flow_lps import join, planar
-from oracles import brute_force, random_graph
+from batches import graphs, python, same
+from oracles import brute_force
 
-import bdcc_jax
-from bdcc_jax import Failure, Options, cli, solve, solve_batch, write
-from bdcc_jax.base.clock import Clock, TimeLimitReached
-from bdcc_jax.search.pool import Pool
-from bdcc_jax.separation.device import bellman_ford, device_finder, devices, pdlp
-from bdcc_jax.separation.device.devices import Devices, resolve_all
-from bdcc_jax.separation.device.flow_batch import layouts, problem_bytes
-from bdcc_jax.separation.device.flow_problems import FlowProblems
-from bdcc_jax.separation.device.flows import DEFAULT_OPTIONS, solve_flows
-from bdcc_jax.separation.device.kernels import Kernels
-
-CPU = jax.devices("cpu")[0]
-ROOT = Path(__file__).parent.parent
-
-
-def graphs(count, n=9, density=0.6, seed=0):
-    rng = np.random.default_rng(seed)
-    return [random_graph(rng, n, density) for _ in range(count)]
-
-
-def same(one, other):
-    """Everything but the times."""
-    assert one.labels.tolist() == other.labels.tolist()
-    assert (one.objective, one.lower_bound) == (other.objective, other.lower_bound)
-    assert one.status == other.status
-    counts = [[(r.rows, r.new_rows, r.violated_roots) for r in x.history] for x in (one, other)]
-    assert counts[0] == counts[1]
+from bdcc_jax import Failure, Options, solve, solve_batch
 
 
 def test_results_are_those_of_solve_in_order_and_a_bad_instance_has_its_own(tmp_path):
@@ -73,77 +40,6 @@ def test_results_are_those_of_solve_in_order_and_a_bad_instance_has_its_own(tmp_
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         solve_batch(**({"graphs": graphs(1)} | arguments))
-
-
-def test_lps_of_several_instances_share_a_call_and_change_nothing(monkeypatch):
-    instances = graphs(5, n=13, seed=3)
-    options = Options(engine="pdlp", presolve=False, heuristics=False, rounding=())
-    alone = [solve(graph, options=options) for graph in instances]
-    calls, joined = [], FlowProblems.concatenate
-
-    def spy(parts):
-        calls.append(len(parts))
-        return joined(parts)
-
-    monkeypatch.setattr(FlowProblems, "concatenate", staticmethod(spy))
-    monkeypatch.setattr(bdcc_jax.search.pool, "PATIENCE", 5.0)
-    for one, other in zip(alone, solve_batch(instances, options=options), strict=True):
-        same(one, other)
-    assert max(calls) > 1
-
-
-def test_an_lp_has_one_answer_in_any_company():
-    rng = np.random.default_rng(3)
-    parts = [planar(rng, 20) for _ in range(40)]
-    together = solve_flows(join(parts))
-    alone = solve_flows(join(parts[7:8]))
-    edges = join(parts).edges
-    assert np.array_equal(alone.flow, together.flow[edges[7] : edges[8]])
-    assert alone.iterations[0] == together.iterations[7]
-
-
-def test_joining_and_splitting_are_inverse():
-    rng = np.random.default_rng(4)
-    parts = [join([planar(rng, 9), planar(rng, 12)]), join([planar(rng, 7)])]
-    whole = FlowProblems.concatenate(parts)
-    solution = solve_flows(whole)
-    first, second = solution.split(parts)
-    assert len(first.converged) == 2
-    assert len(second.flow) == len(parts[1].cost)
-    assert np.array_equal(np.concatenate([first.supply, second.supply]), solution.supply)
-
-
-def test_one_solve_that_runs_out_of_time_leaves_the_others_in_a_call(monkeypatch):
-    problems = join([planar(np.random.default_rng(5), 9)])
-    pool = Pool(Devices((CPU,)), 2)
-    monkeypatch.setattr(bdcc_jax.search.pool, "PATIENCE", 60.0)
-    from concurrent.futures import ThreadPoolExecutor
-
-    def one(limit):
-        with pool.member(0) as share:
-            return share.solve_flows(problems, DEFAULT_OPTIONS, Clock(limit).check)
-
-    with ThreadPoolExecutor(2) as threads:
-        late, patient = threads.submit(one, 0.0), threads.submit(one, None)
-        assert patient.result().converged.all()
-        with pytest.raises(TimeLimitReached):
-            late.result()
-
-
-def test_a_call_that_fails_is_done_again_by_everyone_alone(monkeypatch):
-    problems = join([planar(np.random.default_rng(6), 9)])
-    given = []
-
-    def short_of_memory(joined, *arguments, **keywords):
-        given.append(len(joined))
-        if len(given) == 1:
-            raise RuntimeError("RESOURCE_EXHAUSTED")
-        return solve_flows(joined, *arguments, **keywords)
-
-    monkeypatch.setattr(devices, "solve_flows", short_of_memory)
-    with Pool(Devices((CPU,)), 1).member(0) as share:
-        assert share.solve_flows(problems, DEFAULT_OPTIONS, lambda: None).converged.all()
-    assert given == [1, 1]
 
 
 def test_limits_return_everything():
@@ -186,277 +82,26 @@ def test_progress_says_what_is_done(capsys):
     assert any("error: absent.txt: No such file" in line for line in lines)
 
 
-def most_alive(problems, memory, monkeypatch):
-    """Solve, and return the most bytes that were alive on the device before any call."""
-    before, advance, alive = sum(a.nbytes for a in jax.live_arrays()), Kernels.advance, []
-
-    def spy(*arguments):
-        alive.append(sum(a.nbytes for a in jax.live_arrays()) - before)
-        return advance(*arguments)
-
-    monkeypatch.setattr(Kernels, "advance", spy)
-    assert solve_flows(problems, memory=memory).converged.all()
-    return max(alive)
-
-
-def test_memory_of_a_round_of_many_roots_stays_within_the_budget(monkeypatch):
-    rng = np.random.default_rng(7)
-    problems = join([planar(rng, 6) for _ in range(16)] * 60)
-    budget = 8 * 32 * problem_bytes(4, 8, 2)
-    assert len(problems) * problem_bytes(4, 8, 2) > 3 * budget
-    assert budget / 20 < most_alive(problems, budget, monkeypatch) <= budget
-
-
-def test_estimates_of_memory_hold():
-    """What XLA allocates for the kernels is no more than what is reckoned with."""
-    problems = join([planar(np.random.default_rng(8), 6) for _ in range(8)])
-    group = next(layouts(problems, 2**19))
-    from bdcc_jax.separation.device.flows import _fill, _start
-
-    def allocated(compiled):
-        analysis = compiled.memory_analysis()
-        return (
-            analysis.temp_size_in_bytes
-            + analysis.argument_size_in_bytes
-            + analysis.output_size_in_bytes
-        )
-
-    with jax.enable_x64(True):
-        placed = (_fill(group.padded, group.batch), *_start(group, None, group.batch))
-        kernel = pdlp.prepare.lower(*placed, "float64", False).compile()
-        assert allocated(kernel) <= group.bytes
-        graph = random_graph(np.random.default_rng(9), 200, 0.05)
-        arcs = bellman_ford.arc_groups(graph)
-        lengths, roots = np.zeros(graph.m + 1), np.zeros(128, np.int32)
-        near = bellman_ford.start_at(arcs, roots, np.inf)
-        sweeps = bellman_ford.come_nearer.lower(arcs, lengths, np.zeros(128), near, np.int32(9))
-        kernel = sweeps.compile()
-        assert allocated(kernel) <= 128 * device_finder.BYTES_PER_ENTRY * arcs.n_nodes
-
-
-def test_devices_by_name():
-    assert resolve_all("all") == tuple(jax.devices("cpu"))
-    assert resolve_all([CPU]) == (CPU,)
-    assert Devices((CPU,)).budget > 2**20
-    assert Devices((CPU,), 2**20).budget == 2**20
-
-
-def python(code, *, flags="", **environment):
-    return subprocess.Popen(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "XLA_FLAGS": flags}
-        | environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def test_several_devices_give_the_results_of_one():
-    code = """
-import jax, numpy as np
-import bdcc_jax
-from flow_lps import join, planar
-from bdcc_jax.separation.device.flows import solve_flows
-
-bdcc_jax.base.compilation_cache.enable()
-rng = np.random.default_rng(0)
-problems = join([planar(rng, 7) for _ in range(40)])
-one = solve_flows(problems)
-for count in (2, 4):
-    several = solve_flows(problems, devices=tuple(jax.devices("cpu")[:count]))
-    for field in ("flow", "supply", "objective", "iterations", "converged"):
-        assert np.array_equal(getattr(one, field), getattr(several, field)), (count, field)
-print("same", len(jax.devices("cpu")))
-"""
-    process = python(code, flags="--xla_force_host_platform_device_count=4")
-    assert process.communicate()[0].split() == ["same", "4"]
-
-
 def test_two_processes_solve_their_shares_and_both_have_all_results():
     code = """
 import os, jax
 jax.config.update("jax_cpu_collectives_implementation", "gloo")
 jax.distributed.initialize(os.environ["ADDRESS"], 2, int(os.environ["NUMBER"]))
 import bdcc_jax
-from test_batch import graphs
+from batches import graphs
 seen = []
 results = bdcc_jax.solve_batch(
     [*graphs(5), "absent.txt"], device="all", callback=lambda state: seen.append(state.index)
 )
 print(sorted(seen), [r.labels.tolist() for r in results[:-1]], results[-1].message)
 """
-    import socket
-
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
     both = [python(code, ADDRESS=address, NUMBER=str(i), JAX_PLATFORMS="cpu") for i in (0, 1)]
     # The last line: gloo talks too.
-    first, second = (p.communicate(timeout=300)[0].splitlines()[-1] for p in both)
+    first, second = (p.communicate()[0].splitlines()[-1] for p in both)
     expected = [solve(graph).labels.tolist() for graph in graphs(5)]
     told = f"{expected} absent.txt: No such file or directory"
     assert first == f"[0, 2, 4] {told}"
     assert second == f"[1, 3, 5] {told}"
-
-
-@pytest.fixture
-def folder(tmp_path):
-    source = tmp_path / "in"
-    source.mkdir()
-    for i, graph in enumerate(graphs(3)):
-        write(graph, source / f"g{i}.txt")
-    return source
-
-
-def test_cli_writes_results_and_does_not_do_them_again(folder, tmp_path, capsys):
-    out = tmp_path / "out"
-    command = ["batch", str(folder), "--out", str(out)]
-    assert cli.main(command) == 0
-    summary = json.loads((out / "g1.txt.json").read_text())
-    assert summary["status"] == "optimal"
-    assert summary["finished"]
-    expected = solve(folder / "g1.txt")
-    assert np.load(out / "g1.txt.labels.npy").tolist() == expected.labels.tolist()
-    assert "3 of 3 done now: 3 optimal" in capsys.readouterr().out
-
-    (out / "g1.txt.json").unlink()
-    (out / ".g1.txt.json.0badcafe.part").write_text('{"finished": true')
-    kept = {path: path.stat().st_mtime_ns for path in out.iterdir()}
-    assert cli.main(command) == 0
-    assert "1 of 3 done now" in capsys.readouterr().out
-    again = [path.name for path, at in kept.items() if path.stat().st_mtime_ns != at]
-    assert again == ["g1.txt.labels.npy"]
-
-    with pytest.raises(SystemExit) as error:
-        cli.main([*command, "--seed", "1"])
-    assert error.value.code == 2
-    assert "other settings" in capsys.readouterr().err
-    assert cli.main([*command, "--seed", "1", "--force", "--quiet"]) == 0
-
-
-def test_cli_refuses_what_is_no_result(folder, tmp_path, capsys):
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "g0.txt.json").write_text('{"finished": tr')
-    with pytest.raises(SystemExit):
-        cli.main(["batch", str(folder), "--out", str(out)])
-    assert "g0.txt.json is not a result" in capsys.readouterr().err
-    for wrong in (["absent"], [str(folder), "--engine", "cplex"], [str(folder), "--workers", "0"]):
-        with pytest.raises(SystemExit) as error:
-            cli.main(["batch", *wrong, "--out", str(out)])
-        assert error.value.code == 2
-
-
-def test_cli_goes_on_past_a_bad_file_and_tries_it_again(folder, tmp_path, capsys):
-    out = tmp_path / "out"
-    (folder / "bad.txt").write_text("MULTICUT\n0 1 nan\n")
-    command = ["batch", str(folder), "--out", str(out)]
-    assert cli.main(command) == 2
-    assert json.loads((out / "bad.txt.json").read_text())["status"] == "error"
-    (folder / "bad.txt").write_text("MULTICUT\n0 1 1.0\n")
-    assert cli.main([*command, "--force"]) == 0
-    assert "1 of 4 done now: 1 optimal" in capsys.readouterr().out
-
-
-def test_cli_keeps_the_best_of_what_a_limit_cut_short(folder, tmp_path):
-    out = tmp_path / "out"
-    command = ["batch", str(folder), "--out", str(out), "--quiet"]
-    assert cli.main([*command, "--time-limit", "0"]) == 0
-    assert not json.loads((out / "g0.txt.json").read_text())["finished"]
-    assert cli.main(command) == 0
-    assert json.loads((out / "g0.txt.json").read_text())["finished"]
-
-
-def status_of(out, name):
-    return json.loads((out / f"{name}.json").read_text())["status"]
-
-
-def test_cli_keeps_what_is_proven_whatever_the_time_limit(folder, tmp_path, capsys):
-    out = tmp_path / "out"
-    command = ["batch", str(folder), "--out", str(out)]
-    assert cli.main([*command, "--time-limit-each", "1000"]) == 0
-    kept = {path: path.stat().st_mtime_ns for path in out.iterdir()}
-    for limit in (["--time-limit-each", "0"], ["--time-limit-each", "2000"], [], ["--force"]):
-        capsys.readouterr()
-        assert cli.main([*command, *limit]) == 0
-        assert "0 of 3 done now: nothing left to do" in capsys.readouterr().out
-    assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == kept
-
-
-def test_cli_does_again_what_a_shorter_limit_ended(folder, tmp_path, capsys):
-    out = tmp_path / "out"
-    command = ["batch", str(folder), "--out", str(out)]
-    hard = random_graph(np.random.default_rng(0), 16, 1.0)  # in no time nothing is proven
-    write(hard, folder / "g0.txt", force=True)
-    assert cli.main([*command, "--time-limit-each", "0"]) == 0
-    cut_short = [f"g{i}.txt" for i in range(3) if status_of(out, f"g{i}.txt") == "time_limit"]
-    assert cut_short
-    assert cli.main([*command, "--time-limit-each", "0"]) == 0
-    assert "0 of 3 done now" in capsys.readouterr().out
-    assert cli.main([*command, "--time-limit-each", "1000"]) == 0
-    assert f"{len(cut_short)} of 3 done now: {len(cut_short)} optimal" in capsys.readouterr().out
-    assert {status_of(out, f"g{i}.txt") for i in range(3)} == {"optimal"}
-
-
-def test_cli_refuses_to_write_where_it_reads(folder, tmp_path, capsys, monkeypatch):
-    def fail(*_, **__):
-        raise AssertionError("work was done")
-
-    monkeypatch.setattr(cli.batch, "solve_batch", fail)
-    before = sorted(path.name for path in folder.iterdir())
-    (tmp_path / "link").symlink_to(folder)
-    for out in (str(folder), f"{folder}/../in/", str(tmp_path / "link")):
-        with pytest.raises(SystemExit) as error:
-            cli.main(["batch", str(folder), "--out", out])
-        assert error.value.code == 2
-        assert "--out must be another folder" in capsys.readouterr().err
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
-def test_cli_skips_what_is_no_graph_if_names_are_given(folder, tmp_path, capsys):
-    out = tmp_path / "out"
-    (folder / "readme.txt").write_text("These are graphs.\n")
-    (folder / "notes.md").write_text("Nothing.\n")
-    command = ["batch", str(folder), "--out", str(out), "--glob", "*.txt"]
-    assert cli.main(command) == 0
-    captured = capsys.readouterr()
-    assert "4 of 4 done now: 3 optimal, 1 skipped" in captured.out
-    skipped = [line for line in captured.err.splitlines() if "skipped" in line]
-    assert len(skipped) == 1
-    assert skipped[0].startswith(f"bdcc-jax: skipped {folder}/readme.txt: it starts with")
-    assert not (out / "readme.txt.json").exists()
-    assert cli.main([*command[:-1], "g[01].txt"]) == 0
-    assert "0 of 2 done now" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        cli.main([*command[:-1], "*.gr"])
-    assert "there are no files whose names are like '*.gr'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on(tmp_path):
-    source, out = tmp_path / "in", tmp_path / "out"
-    source.mkdir()
-    instances = graphs(40, n=40, density=0.1)
-    for i, graph in enumerate(instances):
-        write(graph, source / f"g{i}.txt")
-    command = [sys.executable, "-m", "bdcc_jax", "batch", str(source), "--out", str(out)]
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    while len(list(out.glob("*.json"))) < 3 and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    for summary in out.glob("[!.]*.json"):
-        assert json.loads(summary.read_text())["finished"]
-    before = len(list(out.glob("[!.]*.json")))
-    done = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert f"{40 - before} of 40 done now" in done
-    for i, graph in enumerate(instances):
-        labels = np.load(out / f"g{i}.txt.labels.npy")
-        assert labels.tolist() == solve(graph).labels.tolist()
-
-
-@pytest.mark.slow
-def test_memory_of_a_hundred_thousand_roots(monkeypatch):
-    rng = np.random.default_rng(7)
-    problems = join([planar(rng, 6) for _ in range(1000)] * 100)
-    assert most_alive(problems, 2**24, monkeypatch) <= 2**24

@@ -60,7 +60,6 @@ def test_proven_optimal(name):
     "name",
     [
         "opengm-imageseg-stitched/image-seg-piece00",
-        "opengm-knott3d-stitched/knott-3d-300-piece08",
         "bsds300test-rf255ucm/42049",
         "modularity/karate",
     ],

@@ -30,4 +30,4 @@ def test_is_stored_without_outputs(path):
 def test_runs(path, tmp_path):
     notebook = nbformat.read(path, as_version=4)
     context = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=600, kernel_name="python3", resources=context).execute()
+    NotebookClient(notebook, timeout=None, kernel_name="python3", resources=context).execute()

@@ -174,7 +174,6 @@ def browse(profile, page, *arguments):
             page.as_uri(),
         ],
         capture_output=True,
-        timeout=120,
         check=True,
     )
     return done.stdout.decode()

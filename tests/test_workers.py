@@ -43,7 +43,7 @@ def test_two_threads(engine):
 def test_a_spawned_worker():
     """Instances and options go there, results come back."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        result = pool.submit(solve, GRAPHS[0], options=ENGINES["paper"]).result(timeout=120)
+        result = pool.submit(solve, GRAPHS[0], options=ENGINES["paper"]).result()
     assert facts(result) == facts(solve(GRAPHS[0], options=ENGINES["paper"]))
 
 
@@ -85,7 +85,6 @@ def test_forked_workers():
         [sys.executable, "-c", FORK],
         capture_output=True,
         text=True,
-        timeout=120,
         env=environment,
         check=False,
     )

@@ -13,7 +13,7 @@ def by_scipy(n, u, v):
     return canonical_labels(csgraph.connected_components(matrix, directed=False)[1])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 60), st.integers(0, 100), st.integers(0, 2**32 - 1))
 def test_components_agree_with_scipy_and_are_numbered_by_first_appearance(n, m, seed):
     rng = np.random.default_rng(seed)

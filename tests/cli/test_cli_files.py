@@ -240,7 +240,6 @@ def test_too_little_memory_is_one_line(folder, suffix):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
     )
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     size = path.stat().st_size

@@ -1,123 +1,134 @@
-"""Signals at any moment: the best clustering is written or returned."""
+"""SIGINT and SIGTERM to the command: what was found is written."""
 
-import _thread
-import gc
 import json
 import os
-import pkgutil
 import random
 import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
+from families import wheel
+from moments import AT_THE_END, At, moments
 from oracles import random_graph
 
 import bdcc_jax
-from bdcc_jax import Graph, Options, write
+from bdcc_jax import Graph, write
 from bdcc_jax.base import interrupts
 from bdcc_jax.cli import main
 from bdcc_jax.cli.signals import Signals
-from bdcc_jax.solve import check_arguments
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals to a child")
-HARD = random_graph(np.random.default_rng(0), 60, 1.0)
+OPEN = wheel(31, 1.1)
+SMALL = random_graph(np.random.default_rng(3), 9, 1.0)
 ROOT = Path(__file__).parents[2]
+OUTPUTS = ["-o", "labels.txt", "--json", "summary.json"]
+BEFORE = """
+import os, sys, bdcc_jax_cli
+class Press:
+    def find_spec(self, name, *_):
+        if name == "{place}":
+            os.kill(os.getpid(), {number:d})
+sys.meta_path.insert(0, Press())
+sys.exit(bdcc_jax_cli.main())
+"""
+"""The signal comes as a module is imported."""
+DURING = """
+import sys, time, bdcc_jax_cli
+from bdcc_jax.lp.master import Master
+def wait(*_):
+    print("for ever", file=sys.stderr, flush=True)
+    while True:
+        time.sleep(1)
+Master.solve = wait
+sys.stderr.isatty = lambda: True  # what is shown there is put back
+sys.exit(bdcc_jax_cli.main())
+"""
+"""The LP takes for ever."""
 
 
-def start(folder, *arguments, stderr=subprocess.PIPE):
+def start(folder, *arguments):
     return subprocess.Popen(
-        [sys.executable, "-m", "bdcc_jax_cli", *arguments],
+        [sys.executable, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        stderr=stderr,
-        text=True,
-    )
-
-
-def check(folder, child, number):
-    """Written or, while there was nothing yet, said in one line; or all was over before."""
-    out, err = child.communicate(timeout=60)
-    if child.returncode == 0:
-        assert json.loads((folder / "summary.json").read_text())["status"] == "optimal"
-        return True
-    assert child.returncode == 128 + number, err
-    if err:
-        assert (out, err) == ("", "bdcc-jax: interrupted\n")
-        assert not (folder / "labels.txt").exists()
-        return False
-    labels = np.array((folder / "labels.txt").read_text().split(), dtype=int)
-    summary = json.loads((folder / "summary.json").read_text())
-    assert summary["status"] == "interrupted"
-    assert summary["objective"] == pytest.approx(HARD.objective(labels))
-    assert summary["lower_bound"] <= summary["objective"]
-    return True
-
-
-@pytest.mark.parametrize(
-    ("number", "times"),
-    [
-        (signal.SIGINT, 1),
-        (signal.SIGTERM, 1),
-        pytest.param(signal.SIGINT, 20, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, 20, marks=pytest.mark.slow),
-    ],
-)
-def test_a_signal_at_a_random_moment(tmp_path, number, times):
-    write(HARD, tmp_path / "hard.npz")
-    rng = random.Random(number)
-    for attempt in range(times):
-        folder = tmp_path / str(attempt)
-        folder.mkdir()
-        outputs = ["-o", "labels.txt", "--json", "summary.json"]
-        child = start(folder, "solve", "../hard.npz", "--quiet", *outputs)
-        try:
-            time.sleep(rng.uniform(0.5, 6))
-            child.send_signal(number)
-            check(folder, child, number)
-        finally:
-            child.kill()
-
-
-def test_sigterm_while_solving_writes_the_answer(tmp_path):
-    write(HARD, tmp_path / "hard.npz")
-    code = (
-        "import sys, bdcc_jax_cli; sys.stderr.isatty = lambda: True; sys.argv[0] = 'bdcc-jax';"
-        "sys.exit(bdcc_jax_cli.main())"
-    )
-    outputs = ["-o", "labels.txt", "--json", "summary.json"]
-    child = subprocess.Popen(
-        [sys.executable, "-c", code, "solve", "hard.npz", *outputs],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def check_answer(folder, graph):
+    labels = np.array((folder / "labels.txt").read_text().split(), dtype=int)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["status"] == "interrupted"
+    assert summary["objective"] == pytest.approx(graph.objective(labels))
+    assert summary["lower_bound"] <= summary["objective"]
+
+
+@pytest.mark.parametrize(
+    ("place", "number"), [("bdcc_jax", signal.SIGINT), ("bdcc_jax.solve", signal.SIGTERM)]
+)
+def test_a_signal_before_there_is_anything_is_said_in_one_line(tmp_path, place, number):
+    write(OPEN, tmp_path / "graph.npz")
+    code = BEFORE.format(place=place, number=number)
+    child = start(tmp_path, "-c", code, "solve", "graph.npz", *OUTPUTS)
+    assert child.communicate() == ("", "bdcc-jax: interrupted\n")
+    assert child.returncode == 128 + number
+    assert not (tmp_path / "labels.txt").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_solving_writes_the_answer(tmp_path, number):
+    write(OPEN, tmp_path / "graph.npz")
+    child = start(tmp_path, "-c", DURING, "solve", "graph.npz", "--paper", *OUTPUTS)
     try:
-        while "lp" not in (line := child.stderr.readline()):
-            assert line, "ended before the first round"
-        child.send_signal(signal.SIGTERM)
-        child.communicate(timeout=60)
+        while "for ever" not in (line := child.stderr.readline()):
+            assert line, "ended before the first LP"
+        child.send_signal(number)
+        _, err = child.communicate()
     finally:
         child.kill()
-    assert child.returncode == 143
-    assert len((tmp_path / "labels.txt").read_text().split()) == HARD.n
-    assert json.loads((tmp_path / "summary.json").read_text())["status"] == "interrupted"
+    assert child.returncode == 128 + number, err
+    assert "Traceback" not in err
+    check_answer(tmp_path, OPEN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_a_random_moment(tmp_path, number):
+    """Written or, while there was nothing yet, said in one line; or all was over before."""
+    hard, rng = random_graph(np.random.default_rng(0), 60, 1.0), random.Random(number)
+    write(hard, tmp_path / "hard.npz")
+    for attempt in range(20):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        child = start(folder, "-m", "bdcc_jax_cli", "solve", "../hard.npz", "--quiet", *OUTPUTS)
+        try:
+            time.sleep(rng.uniform(0.5, 6))
+            child.send_signal(number)
+            out, err = child.communicate()
+        finally:
+            child.kill()
+        if child.returncode == 0:
+            assert json.loads((folder / "summary.json").read_text())["status"] == "optimal"
+            continue
+        assert child.returncode == 128 + number, err
+        if err:
+            assert (out, err) == ("", "bdcc-jax: interrupted\n")
+            assert not (folder / "labels.txt").exists()
+        else:
+            check_answer(folder, hard)
 
 
 def test_handlers_are_put_back_and_those_of_the_caller_respected(tmp_path, capsys):
     write(Graph.from_edges([0], [1], [1.0]), tmp_path / "graph.txt")
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     assert main(["solve", str(tmp_path / "graph.txt")]) == 0
-    bdcc_jax.solve(HARD, time_limit=0.1)
+    bdcc_jax.solve(OPEN)
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
     mine = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
@@ -141,221 +152,6 @@ def test_a_signal_at_the_very_end_of_the_work_takes_nothing_away(monkeypatch):
     with signals.minded():
         assert signals.last(lambda: "result") == "result"
         assert signals.exit_code == 143
-
-
-@pytest.mark.parametrize("minded", [interrupts.interruptible, Signals().minded])
-def test_ctrl_c_in_a_finalizer_is_not_lost(minded):
-    """Where Python would print and forget the exception."""
-
-    class Finalized:
-        def __del__(self):
-            signal.raise_signal(signal.SIGINT)
-            sum(range(10))
-
-    def finalize_and_wait():
-        Finalized()
-        gc.collect()
-        while True:
-            time.sleep(0.01)
-
-    with pytest.raises(KeyboardInterrupt), minded():
-        finalize_and_wait()
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "bdcc_jax.lp.master:Master.solve",
-        "bdcc_jax.separation.packing:PackingEngine.separate",
-        "bdcc_jax.search.strategy:local_search",
-        "bdcc_jax.search.strategy:presolve",
-    ],
-)
-@pytest.mark.parametrize("call", [1, 2])
-def test_ctrl_c_returns_the_best_so_far(place, call, monkeypatch):
-    """In the library, while HiGHS or compiled code is at work: at the latest as it returns."""
-    module, _, name = place.partition(":")
-    owner, _, name = name.rpartition(".")
-    owner = pkgutil.resolve_name(f"{module}:{owner}")
-    real, calls, sent = getattr(owner, name), count(1), []
-
-    def send():
-        sent.append(signal.SIGINT)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    def interrupted(*arguments, **settings):
-        if next(calls) != call:
-            return real(*arguments, **settings)
-        thread = threading.Thread(target=send)
-        thread.start()
-        try:
-            return real(*arguments, **settings)
-        finally:
-            thread.join()
-
-    monkeypatch.setattr(owner, name, interrupted)
-    options = Options() if call == 1 else Options(max_rounds=3)
-    result = bdcc_jax.solve(HARD, options=options)
-    assert result.status == ("interrupted" if sent else "max_rounds")
-    assert result.objective == HARD.objective(result.labels)
-    assert result.lower_bound <= result.objective
-
-
-# At every moment: whatever function of the package is being entered
-
-
-class Pending(int):
-    """A signal that is on its way once ``send`` is read.
-
-    Python looks for signals after calls. This is none: what is interrupted is the code that is
-    traced, and not the function that traces it.
-    """
-
-    send = property(_thread.interrupt_main)
-
-
-class At:
-    """Send a signal when the k-th function of the package is entered, once a solve has begun.
-
-    It begins when its arguments have been checked. ``count`` is how many functions there were.
-    """
-
-    def __init__(self, k, number=signal.SIGINT):
-        self.k, self.signal, self.count, self.begun = k, Pending(number), 0, False
-
-    def __enter__(self):
-        self.before = sys.gettrace()
-        sys.settrace(self.trace)
-        return self
-
-    def __exit__(self, *_):
-        sys.settrace(self.before)
-
-    def trace(self, frame, event, _):
-        if not frame.f_globals.get("__name__", "").startswith("bdcc_jax"):
-            return None
-        if frame.f_code is check_arguments.__code__:
-            return self.wait_for_the_end
-        if self.begun:
-            self.count += 1
-            if self.count == self.k:
-                sys.settrace(None)
-                self.signal.send  # noqa: B018
-        return None
-
-    def wait_for_the_end(self, frame, event, _):
-        self.begun = self.begun or event == "return"
-        return self.wait_for_the_end
-
-
-def moments(run, most=60):
-    """Numbers of functions to interrupt: the first ones, the last ones, and some in between."""
-    with At(-1) as every:
-        run()
-    last = every.count
-    spread = np.linspace(1, last, most).astype(int).tolist()
-    return sorted({*range(1, min(15, last + 1)), *spread, *range(max(1, last - 15), last + 1)})
-
-
-AT_THE_END = 3
-"""A signal that comes as so many functions are left may come out when all is over."""
-
-
-SMALL = random_graph(np.random.default_rng(3), 9, 1.0)
-KINDS = {
-    "default": {},
-    "no presolve": {"options": Options(presolve=False)},
-    "paper": {"options": Options.paper()},
-}
-
-
-@pytest.mark.parametrize("progress", [False, "plain", "live"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_ctrl_c_at_any_moment_returns_a_result(kind, progress, tmp_path, capsys):
-    def run():
-        return bdcc_jax.solve(SMALL, progress=progress, **KINDS[kind])
-
-    optimum = run().objective
-    *ks, last = moments(run, 60 if progress is False else 25)
-    for k in ks:
-        result = None
-        with suppress(KeyboardInterrupt), At(k):
-            result = run()
-        if result is None:
-            assert k > last - AT_THE_END
-            continue
-        assert result.status in ("interrupted", "optimal"), k
-        assert result.objective == SMALL.objective(result.labels)
-        assert result.lower_bound <= optimum + result.tolerance
-        assert result.objective >= optimum - result.tolerance
-    for thread in threading.enumerate():
-        if "rich" in type(thread).__module__:  # told to end, or it would draw forever
-            thread.join(timeout=10)
-            assert not thread.is_alive()
-
-
-def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
-    path, number = tmp_path / "run.npz", count(1)
-
-    def run():
-        path.unlink(missing_ok=True)
-        return bdcc_jax.solve(SMALL, checkpoint=path, options=Options(presolve=False))
-
-    optimum = run().objective
-    *ks, last = moments(run, 30)
-    for k in ks:
-        with suppress(KeyboardInterrupt), At(k):
-            assert run().status in ("interrupted", "optimal")
-            k = last
-        assert k > last - AT_THE_END
-        again = bdcc_jax.solve(SMALL, checkpoint=path, options=Options(presolve=False))
-        assert (again.status, again.objective) == ("optimal", pytest.approx(optimum)), next(number)
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "bdcc_jax.solve.Clock",
-        "bdcc_jax.solve.view",
-        "bdcc_jax.solve.Job",
-        "bdcc_jax.show.progress.ProgressPrinter.start",
-        "bdcc_jax.show.progress.ProgressPrinter.close",
-        "bdcc_jax.solve.Bounds",
-        "bdcc_jax.search.strategy.presolve",
-        "bdcc_jax.search.strategy.local_search",
-        "bdcc_jax.search.strategy.Benders",
-        "bdcc_jax.solve.release_scheduler",
-        "bdcc_jax.solve.Result",
-    ],
-)
-def test_ctrl_c_in_a_place(place, monkeypatch, capsys):
-    """Which may be compiled, or import for a while: it is pressed as it is entered."""
-    module, _, name = place.rpartition(".")
-    owner = pkgutil.resolve_name(module)
-    real, calls = getattr(owner, name), count()
-
-    def pressed(*arguments, **settings):
-        if next(calls) == 0:
-            raise KeyboardInterrupt
-        return real(*arguments, **settings)
-
-    monkeypatch.setattr(owner, name, pressed)
-    options = Options(presolve=place.endswith("presolve"))
-    result = bdcc_jax.solve(SMALL, progress="plain", options=options)
-    assert next(calls) > 0
-    assert result.status == "interrupted" or place.endswith(
-        ("Result", "close", "release_scheduler")
-    )
-    assert result.objective == SMALL.objective(result.labels)
-
-
-def test_nothing_is_returned_before_the_arguments_are_checked(monkeypatch):
-    def press(_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(sys.modules["bdcc_jax.solve"], "as_graph", press)
-    with pytest.raises(KeyboardInterrupt):
-        bdcc_jax.solve(SMALL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -12,7 +12,7 @@ from bdcc_jax.instance.contraction import contract, sum_parallel
 GRAPH = Graph(4, [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [5.0, 1.0, -3.0, 2.0, -2.0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(0, 2**32), st.integers(1, 12), st.sampled_from(["normal", "ties"]))
 def test_a_lifted_clustering_costs_the_constant_more(seed, n, kind):
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bdcc_jax import Graph
@@ -165,7 +165,6 @@ def test_from_pandas():
 # Canonical form
 
 
-@settings(deadline=None)
 @given(instances())
 def test_all_constructors_agree(instance):
     n, triples = instance
@@ -181,7 +180,6 @@ def test_all_constructors_agree(instance):
     assert content(graph) == content(Graph.from_networkx(G))
 
 
-@settings(deadline=None)
 @given(instances(), st.randoms())
 def test_order_and_direction_do_not_matter(instance, random):
     n, triples = instance
@@ -267,7 +265,6 @@ def test_costs():
     assert graph.components(graph.positive).tolist() == [0, 0, 1, 0]
 
 
-@settings(deadline=None)
 @given(instances(), st.lists(st.integers(0, 3), min_size=8, max_size=8))
 def test_disagreement_is_the_objective_shifted(instance, labels):
     n, triples = instance

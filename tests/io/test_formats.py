@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from graph_files import assert_same, error_of, general, graphs, text_file
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import DATA
 
@@ -51,14 +51,12 @@ def decoded(name, graph):
 # Round trips
 
 
-@settings(deadline=None)
 @pytest.mark.parametrize("name", ["triples", "opengm", "andres"])
 @given(graph=graphs())
 def test_round_trip(name, graph):
     assert_same(decoded(name, graph), graph)
 
 
-@settings(deadline=None)
 @given(connected())
 def test_edge_list_round_trip_of_plain_nodes(graph):
     assert_same(decoded("signed", graph), graph)
@@ -73,7 +71,6 @@ def by_name(graph):
     }
 
 
-@settings(deadline=None)
 @given(
     connected(st.text(min_size=1))
     | connected(st.integers())
@@ -91,7 +88,6 @@ def test_edge_list_keeps_names_or_refuses_them(graph):
     assert list(again.names or range(again.n)) == sorted(graph.names)
 
 
-@settings(deadline=None)
 @given(cluster_editing())
 def test_pace_round_trip(graph):
     assert_same(decoded("pace", graph), graph)
@@ -208,7 +204,6 @@ def test_first_edge_tells_the_separator():
         signed.encode(Graph(3, [(0, 1), (1, 2)], [1.0, 1.0], ["7 8", "9", "a"]))
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.lists(

@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 from graph_files import JSON_NAMES, assert_same, error_of, graphs, text_file
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bdcc_jax import FormatError, Graph, read, write
@@ -18,13 +18,11 @@ from bdcc_jax.io import files, multicut, npz, triples, write_labels
 # Round trips
 
 
-@settings(deadline=None)
 @given(graphs())
 def test_multicut_round_trip(graph):
     assert_same(multicut.decode(multicut.encode(graph), "x"), graph)
 
 
-@settings(deadline=None)
 @given(graphs(JSON_NAMES))
 def test_npz_round_trip(graph):
     assert_same(npz.decode(npz.encode(graph), "x"), graph)
@@ -132,7 +130,6 @@ def test_multicut_needs_its_header(tmp_path):
     assert f"FILE:2: {expected} 'MULTICUTS'" in error_of(tmp_path, "\nMULTICUTS\n0 1 1\n", name)
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(["0", "1", "7", "-1", "1.0", "2.5", "1e3", "nan", "c", "#", ",", " ", "\n"])
@@ -189,7 +186,6 @@ def test_truncated_gzip(tmp_path):
         assert "truncated or corrupt gzip file" in error_of(tmp_path, damaged, "a.txt.gz")
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_damaged_npz_never_raises_anything_else(data):
     content = bytearray(npz.encode(Graph(3, [(0, 1), (1, 2)], [1.0, -2.0], ["a", "b", "c"])))

@@ -261,7 +261,7 @@ x = jnp.asarray(np.random.default_rng(0).normal(size=(600, 600)), jnp.float32)
 ends = [step(x * i) for i in range(8)]
 assert all(np.isfinite(end).all() for end in ends)
 """
-        subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+        subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize(

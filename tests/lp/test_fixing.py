@@ -12,7 +12,7 @@ from bdcc_jax.lp.fixing import Fixing, apply, by_reduced_cost, by_rounding, outs
 from bdcc_jax.lp.lagrangian import Lagrangian
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=50, deadline=None)
+few = settings(max_examples=50)
 
 
 def between(relaxed):

@@ -40,7 +40,7 @@ def exactly(weights, rows, multipliers):
     return reduced, -sum(products, Fraction(0))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(1, 12), st.integers(0, 20), st.integers(0, 2**32 - 1))
 def test_everything_errs_on_the_safe_side_and_only_by_rounding(m, k, seed):
     rng = np.random.default_rng(seed)

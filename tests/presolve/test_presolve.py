@@ -132,13 +132,13 @@ def graphs(draw, max_nodes=8):
     return Graph.from_edges(u, v, np.array(w, dtype=float), n)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(graphs())
 def test_any_graph(graph):
     check(graph, n_labels=20)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(graphs(), st.integers(-60, 60))
 def test_powers_of_two_change_nothing(graph, exponent):
     """No absolute tolerance hides in the rules."""
@@ -331,7 +331,7 @@ def test_a_triangle_that_no_pair_decides():
     assert len(set(presolved.lift(np.arange(presolved.graph.n))[:3].tolist())) == 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(graphs(max_nodes=6))
 def test_triangles_alone_keep_the_optimum(graph):
     triangles = joined_triangles(graph.n, *graph.edges.T, graph.weights, np.zeros(1, dtype=bool))

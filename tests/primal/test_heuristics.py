@@ -68,7 +68,7 @@ def best_single_change(graph, labels):
     return max(old - graph.objective(change) for change in changes)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(-3, 3)), max_size=40))
 def test_the_heap_does_what_a_sorted_list_does(steps):
     heap, expected = new_heap(8), {}
@@ -122,7 +122,7 @@ def test_greedy_outgrows_its_table(monkeypatch):
     assert len(tables) > 1
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(graphs(), st.integers(0, 10**6), st.sampled_from([1, 3, 100]))
 def test_kernighan_lin_counts_right_and_ends_in_a_local_optimum(graph, seed, patience):
     rng = np.random.default_rng(seed)
@@ -181,7 +181,7 @@ def test_rounding_an_optimal_clustering_returns_it(seed):
     assert graph.objective(again) <= graph.objective(labels) + 1e-9
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(graphs(), st.integers(0, 10**6))
 def test_nothing_is_worse_than_what_it_is_given(graph, seed):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,6 @@
 import json
 import random
 import sys
-import time
 import tracemalloc
 from collections import Counter
 from contextlib import suppress
@@ -11,9 +10,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from certificates import written
+from certificates import signed_again, written
 from families import joined, small_instances, wheel
-from forgeries import judge, mutated, originals, signed_again
+from forgeries import judge, mutated, originals
 from oracles import random_graph
 
 from bdcc_jax import Graph, Options, Rejected, solve, verify
@@ -22,26 +21,24 @@ from bdcc_jax.proofs.verify import WORK
 LP = {"rule": "lp", "rows": []}
 SQUARE = Graph(4, [(0, 1), (0, 3), (1, 2), (2, 3)], [1.0, -5.0, 1.0, 1.0])  # optimum -4
 
+CHECKER = sys.modules["bdcc_jax.proofs.verify"].__file__
 RULES = {"lp", "presolve", "fixing", "branching", "enumeration", "highs"}
 
 
 def attack(count, seed):
     """Mutate and judge; returns how many were accepted by the rule of their proof."""
-    rng, known, accepted, slowest = random.Random(seed), originals(), Counter(), 0.0
+    rng, known, accepted = random.Random(seed), originals(), Counter()
     seeds = [[x.certificate["proof"], x.certificate["labels"]] for x in known]
     for _ in range(count):
         original = rng.choice(known)
         certificate = mutated(rng, original, seeds)
-        start = time.perf_counter()
         if judge(original, certificate):
             accepted[certificate["proof"]["rule"]] += 1
-        slowest = max(slowest, time.perf_counter() - start)
-    assert slowest < 10
     return accepted
 
 
 def test_no_forgery_is_accepted():
-    accepted = attack(4000, 0)
+    accepted = attack(1500, 0)
     assert set(accepted) == RULES
     assert min(accepted.values()) > 5
 
@@ -162,45 +159,66 @@ def enumerations(graph, count):
     return {**LP, "part": [0] * 8 + [-1] * (graph.n - 8), "proofs": proofs}
 
 
-DENSE = random_graph(np.random.default_rng(0), 60, 1.0)
+DENSE = random_graph(np.random.default_rng(0), 30, 1.0)
 GREEDY = {
-    "enumerations": lambda: enumerations(DENSE, 1000),
-    "a chain": lambda: chain(2000, DENSE.edges.tolist()),
+    "enumerations": lambda: enumerations(DENSE, 300),
+    "a chain": lambda: chain(500, DENSE.edges.tolist()),
     "a chain of parts": lambda: {
         "rule": "branching",
-        "nodes": [[0, 1], enumerations(DENSE, 0)] * 300 + [LP],
+        "nodes": [[0, 1], enumerations(DENSE, 0)] * 60 + [LP],
     },
-    "deep presolves": lambda: presolves(DENSE, 60),
+    "deep presolves": lambda: presolves(DENSE, 30),
     "deep claims": lambda: nested(200),
     "weakened": lambda: {
         "rule": "presolve",
-        "steps": [["weakened", 0, 1]] * 3000,
-        "nodes": list(range(60)),
+        "steps": [["weakened", 0, 1]] * 600,
+        "nodes": list(range(30)),
         "proof": LP,
     },
     "splits": lambda: {
         "rule": "presolve",
-        "steps": [["split", 0, 60 + i, *range(1, 60)] for i in range(100)],
-        "nodes": list(range(60)),
+        "steps": [["split", 0, 30 + i, *range(1, 30)] for i in range(50)],
+        "nodes": list(range(30)),
         "proof": LP,
     },
-    "rows": lambda: {"rule": "lp", "rows": [["cycle", 1e308, *range(60)]] * 200},
+    "rows": lambda: {"rule": "lp", "rows": [["cycle", 1e308, *range(30)]] * 100},
 }
+
+
+def lines_run(work):
+    """How many lines of the checker are run: the same on every machine."""
+    count = 0
+
+    def trace(frame, event, _):
+        nonlocal count
+        if frame.f_code.co_filename != CHECKER:
+            return None
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
 
 
 @pytest.mark.parametrize("name", GREEDY)
 def test_work_and_memory_are_bounded_by_the_length(name):
-    """At most 100 microseconds and 2 kB for every byte, node and edge: see docs/certificates.md."""
+    """512 lines and 2 kB at most for every byte, node and edge: see docs/certificates.md."""
     certificate = forged(DENSE, GREEDY[name](), lower_bound=-1e6)
     size = len(json.dumps(certificate)) + DENSE.n + DENSE.m
-    start = time.perf_counter()
-    with suppress(Rejected):
-        verify(DENSE, certificate)
-    assert time.perf_counter() - start < 100e-6 * size
-    tracemalloc.start()
-    try:
+
+    def check():
         with suppress(Rejected):
             verify(DENSE, certificate)
+
+    assert lines_run(check) < 512 * size
+    tracemalloc.start()
+    try:
+        check()
         assert tracemalloc.get_traced_memory()[1] < 2000 * size
     finally:
         tracemalloc.stop()
@@ -228,7 +246,7 @@ def test_the_solver_asks_for_less_than_half_of_what_is_allowed(monkeypatch):
     ]
     for graph in graphs:
         for options in (Options(), Options(odd_wheels=False)):
-            verify(graph, written(solve(graph, options=options, time_limit=5)))
+            verify(graph, written(solve(graph, options=options)))
 
 
 @pytest.mark.parametrize("depth", [900, 5000, 100_000])

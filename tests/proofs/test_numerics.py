@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from certificates import BARE, exact_optimum, written
+from certificates import BARE, written
 
 from bdcc_jax import Graph, Options, solve, verify
+from benchmarks.exact_optimum import exact_optimum
 
 KINDS = {
     "1e-12 to 1e12": lambda rng, s: s * 10.0 ** rng.uniform(-12, 12, len(s)),

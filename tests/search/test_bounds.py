@@ -51,7 +51,7 @@ def test_an_empty_instance_is_solved():
     assert (bounds.lower, bounds.upper, bounds.verdict) == (0.0, 0.0, Status.OPTIMAL)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(integer_graphs(), st.floats(0.0, 1.0))
 def test_integer_bounds_are_rounded_up_to_the_unit_but_never_past_the_optimum(graph, share):
     optimum = brute_force(graph)
@@ -124,7 +124,7 @@ def test_better_labels_are_taken_where_float64_cannot_tell_their_costs_apart():
     assert bounds.verdict is Status.OPTIMAL
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(integer_graphs())
 def test_no_clustering_of_integer_weights_lies_between_cutoff_and_upper_bound(graph):
     bounds = Bounds(graph)

@@ -149,7 +149,7 @@ def test_a_tree_of_any_depth_can_be_written_and_checked():
     assert _Prover(64).bound(3, weights, proof.proof.to_dict()) == -1 << 64
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_bounds_within_decisions(seed):
     """For any multipliers, however bad."""

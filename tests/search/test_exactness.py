@@ -45,7 +45,7 @@ def test_brute_force(variant, density, kind, monkeypatch):
     monkeypatch.setattr(Master, "add", lambda self, rows: (added.append(rows), add(self, rows)))
     rng = np.random.default_rng(round(10 * density) + len(kind))
     n_rows = 0
-    for n in (3, 5, 6, 7, 8, 8, 9, 9):
+    for n in (3, 5, 7, 8, 9):
         graph = random_graph(rng, n, density, kind)
         added.clear()
         check(graph, solve(graph, options=VARIANTS[variant], seed=n), brute_force(graph))
@@ -121,56 +121,14 @@ def test_whole_weights_round_the_bound_up():
     assert result.lower_bound == result.objective == -2.0
 
 
-def test_same_seed_same_result():
-    graph = random_graph(np.random.default_rng(5), 20, 0.5)
-    first, second = (solve(graph, options=Options.paper(), seed=3) for _ in range(2))
-    assert first.labels.tolist() == second.labels.tolist()
-    assert [(r.lower_bound, r.rows) for r in first.history] == [
-        (r.lower_bound, r.rows) for r in second.history
-    ]
-
-
 def test_an_optimum_that_highs_cut_off():
     """Near ties: HiGHS' branch and bound missed the best clustering, with tolerances of 1e-10."""
     sign = "------.++.++-++-.---+--+-.+++--.++.++-+..-+.+"
     noise = [
-        -359,
-        208,
-        11,
-        524,
-        -1262,
-        -2247,
-        358,
-        697,
-        -585,
-        100,
-        -507,
-        -847,
-        428,
-        -749,
-        829,
-        379,
-        -996,
-        -48,
-        -209,
-        824,
-        1091,
-        901,
-        52,
-        -427,
-        -91,
-        95,
-        -427,
-        1082,
-        2130,
-        2882,
-        1577,
-        -875,
-        -390,
-        -171,
-        363,
-        1403,
-    ]
+        -359, 208, 11, 524, -1262, -2247, 358, 697, -585, 100, -507, -847,
+        428, -749, 829, 379, -996, -48, -209, 824, 1091, 901, 52, -427,
+        -91, 95, -427, 1082, 2130, 2882, 1577, -875, -390, -171, 363, 1403,
+    ]  # fmt: skip
     u, v = (ends[[s != "." for s in sign]] for ends in np.triu_indices(10, 1))
     weights = np.array([1.0 if s == "+" else -1.0 for s in sign if s != "."]) + 1e-10 * np.array(
         noise

@@ -28,7 +28,7 @@ def close(a, b, graph):
     return abs(a - b) <= 1e-8 * (1 + np.abs(graph.weights).sum())
 
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=25)
 
 
 @few

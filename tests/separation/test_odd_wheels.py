@@ -121,7 +121,7 @@ def test_nothing_is_found_in_clusterings_nor_between_two_that_differ_in_one_node
         assert len(violated_wheels(graph, between)) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(4, 7), st.integers(0, 2**32 - 1), st.sampled_from([0.6, 1.0]))
 def test_rows_are_wheels_for_any_x(n, seed, density):
     """Even for an x that violates cycle inequalities."""

@@ -150,9 +150,8 @@ def table(stream, clock):
 
 
 def wait_for(stream, text, after=0):
-    deadline = time.monotonic() + 30
+    """It comes, or this test does not end: how soon is no matter."""
     while text not in stream.getvalue()[after:]:
-        assert time.monotonic() < deadline, f"{text!r} is not in {stream.getvalue()!r}"
         time.sleep(0.02)
 
 
@@ -240,7 +239,7 @@ def test_on_a_real_terminal(tmp_path):
             drawn += block
     except OSError:  # so Linux says that the other end is closed
         pass
-    out, _ = child.communicate(timeout=60)
+    out, _ = child.communicate()
     os.close(terminal)
     assert child.returncode == 0, drawn
     assert json.loads(out)["status"] == "optimal"

@@ -28,7 +28,7 @@ from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.separation import Separation
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=50, deadline=None)
+few = settings(max_examples=50)
 ROUNDING = 1e-12
 
 
@@ -175,7 +175,7 @@ def test_lifting_changes_one_part_and_nothing_else():
     assert labels.tolist() == [0, 0, 0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_spots_are_the_connected_parts_of_a_region():
+def test_split_region_gives_the_connected_parts_of_a_region():
     graph = Graph(7, [(i, i + 1) for i in range(6)], [1.0, -1.0] * 3)
     region = np.array([True, True, False, True, False, True, True])
     parts = split_region(graph, Rows.empty(), np.empty(0), region)
