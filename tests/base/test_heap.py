@@ -1,26 +1,34 @@
-import heapq
-
-import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bdcc_jax.base.heap import drop_top, push
+from bdcc_jax.base.heap import clear, new_heap, pop, put, remove
 
 
-@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False)), max_size=60))
-def test_like_heapq(steps):
-    """None drops the smallest; a number is put in, with its place as the node."""
-    keys, nodes, size = np.empty(60), np.empty(60, dtype=np.int32), 0
-    reference = []
-    for node, key in enumerate(steps):
-        if key is not None:
-            push(keys, nodes, size, key, node)
-            heapq.heappush(reference, key)
-            size += 1
-        elif size:
-            drop_top(keys, nodes, size)
-            heapq.heappop(reference)
-            size -= 1
-        assert sorted(keys[:size]) == sorted(reference)
-        assert not size or keys[0] == reference[0]
-        assert all(steps[node] == key for key, node in zip(keys[:size], nodes[:size], strict=True))
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(-3, 3)), max_size=40))
+def test_the_heap_does_what_a_sorted_list_does(steps):
+    heap, expected = new_heap(8), {}
+    for item, priority in steps:
+        if priority == -3:
+            remove(heap, item)
+            expected.pop(item, None)
+        elif priority == 3 and expected:
+            first = min(expected, key=lambda i: (-expected[i], i))
+            assert pop(heap) == first
+            del expected[first]
+        else:
+            put(heap, item, float(priority))
+            expected[item] = priority
+        assert heap.size[0] == len(expected)
+    left = [pop(heap) for _ in range(len(expected))]
+    assert left == sorted(expected, key=lambda i: (-expected[i], i))
+
+
+def test_a_cleared_heap_is_as_new():
+    heap = new_heap(3)
+    for item in range(3):
+        put(heap, item, 1.0)
+    clear(heap)
+    put(heap, 2, 5.0)
+    assert heap.size[0] == 1
+    assert heap.place.tolist() == [-1, -1, 0]
