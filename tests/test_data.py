@@ -61,7 +61,6 @@ def test_proven_optimal(name):
     [
         "opengm-imageseg-stitched/image-seg-piece00",
         "bsds300test-rf255ucm/42049",
-        "modularity/karate",
     ],
 )
 def test_the_paper_at_every_tau_finds_the_same_optimum(name):

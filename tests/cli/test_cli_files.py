@@ -219,7 +219,7 @@ def test_help_lists_the_formats(capsys):
 @pytest.mark.parametrize("suffix", [".txt", ".edges", ".npz", ".h5"])
 def test_too_little_memory_is_one_line(folder, suffix):
     """That names the file and its size, and says what to do."""
-    n = 2_000_000
+    n = 500_000
     path = folder / f"large{suffix}"
     nodes = np.arange(n)
     if suffix == ".edges":  # names that only the careful reader takes
@@ -229,7 +229,7 @@ def test_too_little_memory_is_one_line(folder, suffix):
     code = (
         "import resource, sys; from bdcc_jax.cli import main;"
         "pages = int(open('/proc/self/statm').read().split()[0]);"
-        "most = pages * resource.getpagesize() + 40_000_000;"
+        "most = pages * resource.getpagesize() + 10_000_000;"
         "resource.setrlimit(resource.RLIMIT_AS, (most, most));"
         f"sys.exit(main(['info', '{path.name}']))"
     )
