@@ -14,7 +14,7 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
 from bdcc_jax.search.cutting_planes import cutting_planes
-from bdcc_jax.separation.odd_wheels import FRACTIONAL, LEAST_VIOLATION, violated_wheels
+from bdcc_jax.separation.odd_wheels import FRACTIONAL_SPOKE, LEAST_VIOLATION, violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
 
 
@@ -58,7 +58,7 @@ def worst_wheel(graph, x):
     worst = -np.inf
     for hub in range(graph.n):
         spoke = value[hub]
-        fractional = (spoke > FRACTIONAL) & (spoke < 1 - FRACTIONAL)
+        fractional = (spoke > FRACTIONAL_SPOKE) & (spoke < 1 - FRACTIONAL_SPOKE)
         around = np.flatnonzero(fractional).tolist()
         for k in range(3, len(around) + 1, 2):
             for nodes in combinations(around, k):
