@@ -10,7 +10,7 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 
 VARIABLE = "BDCC_JAX_CACHE"
-"""Environment variable: another folder, or empty for no cache at all."""
+"""Environment variable that names the folder of the cache; empty for no cache at all."""
 
 
 def cache_folder() -> Path | None:

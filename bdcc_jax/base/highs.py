@@ -13,7 +13,7 @@ from .clock import Clock
 OPTIMAL = highspy.HighsModelStatus.kOptimal
 
 GRACE = 0.3
-"""Seconds after its time limit in which HiGHS usually ends."""
+"""Seconds after its time limit that HiGHS is waited for: usually it ends in these."""
 
 NODE_ITERATIONS = 200
 """Iterations of the simplex method that a node of branch-and-bound takes, cuts included."""

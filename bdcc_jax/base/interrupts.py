@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 LATER = 0.01
-"""Seconds until a signal whose exception got lost comes again."""
+"""Seconds after which a signal whose exception got lost is sent again."""
 
 
 @contextmanager

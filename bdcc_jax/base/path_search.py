@@ -32,7 +32,7 @@ class ShortestPathTree(NamedTuple):
 
 @compiled
 def new_tree(edges: Adjacency) -> ShortestPathTree:
-    """A tree for any number of searches, one after another."""
+    """Allocate a tree; it serves any number of searches, one after another."""
     n, arcs = len(edges.starts) - 1, len(edges.neighbours)
     return ShortestPathTree(
         np.full(n, np.inf),

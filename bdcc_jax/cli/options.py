@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .common import Parser
 
 FIELDS = ("engine", "tau", "max_rounds", "memory")
-"""The options of which there is an argument."""
+"""The fields of Options that are arguments of the command line."""
 
 
 def add_options(command: Parser) -> None:

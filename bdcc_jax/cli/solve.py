@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 NOTICED = 1.0
-"""Seconds that somebody who waits for a file to be read will notice."""
+"""The summary mentions the time that reading took if it is at least this many seconds."""
 
 
 def register(commands: Commands) -> None:

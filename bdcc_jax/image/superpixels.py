@@ -19,10 +19,10 @@ Method = Literal["slic", "watershed"]
 COMPACTNESS = {"slic": 10.0, "watershed": 0.0}
 
 INVISIBLE = 1e-6
-"""In Lab units, far below what anybody can see: less is rounding noise, not evidence."""
+"""Colour differences (Lab units) below this, far below what anybody can see, are noise."""
 
 SEGMENTS, PIXELS_A_SEGMENT = 1000, 16
-"""How many superpixels :func:`segment` takes, and at least how many pixels for each."""
+"""Superpixels that :func:`segment` makes by default, and least number of pixels for each."""
 
 
 def superpixel_graph(

@@ -49,7 +49,7 @@ SUFFIXES = {
     ".h5": "andres",
     ".hdf5": "andres",
 }
-"""What a file of this name is written as."""
+"""The format that a file with this suffix is written in."""
 
 _UNMISTAKABLE = ("npz", "opengm", "andres", "multicut", "pace")
 _TELLING = {suffix: name for suffix, name in SUFFIXES.items() if suffix != ".txt"}

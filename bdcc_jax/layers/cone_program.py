@@ -122,7 +122,7 @@ class ConeProgram:
 
 
 def _check(*errors: FloatArray) -> None:
-    """Diffcp does not say when its solver has failed."""
+    """Raise RuntimeError if an error is large: diffcp does not say when its solver has failed."""
     worst = max(error.max(initial=0.0) for error in errors)
     if not worst <= FAILURE:
         raise RuntimeError(

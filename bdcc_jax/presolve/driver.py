@@ -25,7 +25,7 @@ COMPARABLE = 2.0**16
 """Pieces are solved together if the heaviest weights of no two differ by more than this factor."""
 
 RESIDUES_SHARE = 1e-5
-"""Residues may weigh this share of the smallest weight that is left, all together."""
+"""All dropped residues together may weigh this share of the smallest weight that is left."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def _join_triangles(left: Rest, steps: Steps, stop: BoolArray) -> Rest:
 
 
 def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
-    """Number what is left piece by piece."""
+    """Number the nodes that are left piece by piece, and build the reduced graph."""
     u, v, w, low, slots, _ = left
     piece = connected_components(len(slots), u, v, np.ones(len(u), dtype=bool))
     order = np.argsort(piece, kind="stable")

@@ -65,7 +65,7 @@ class Log(NamedTuple):
     used: IntArray
 
     def trimmed(self) -> Log:
-        """Copy what is used."""
+        """Copy the steps, without the unused rest of the arrays."""
         kind, a, b, cost, (n,) = self
         return Log(kind[:n].copy(), a[:n].copy(), b[:n].copy(), cost[:n].copy(), self.used)
 
@@ -176,7 +176,7 @@ def record(log: Log, kind: int, a: int, b: int, cost: float) -> None:
 
 @compiled
 def rounded_down(high: float, low: float) -> float:
-    """A pair as a float64 that is not larger."""
+    """Round a pair (see ``sums.py``) down to a float64."""
     return float(np.nextafter(high, -np.inf)) if low < 0.0 else high
 
 

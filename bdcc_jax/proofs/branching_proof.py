@@ -1,4 +1,4 @@
-"""Reason the bound of branch and bound holds: a binary tree, with multipliers at its leaves."""
+"""Why the bound of branch and bound holds: a binary tree, with multipliers at its leaves."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Leaf(NamedTuple):
 
     @staticmethod
     def trivial() -> Leaf:
-        """No rows at all: what is negative is cut."""
+        """A leaf without rows: its bound is the sum of the negative weights."""
         return Leaf(np.empty(0, dtype=np.int64), np.empty(0))
 
 
@@ -90,7 +90,7 @@ class Branching:
 
     @property
     def begun(self) -> bool:
-        """Whether anything is known but what is negative."""
+        """Whether there are rows, so that the bound is better than the trivial one."""
         return len(self.rows) > 0
 
     def leaves(self) -> list[tuple[int, dict[int, bool], Reason]]:

@@ -30,7 +30,7 @@ class Proof(Protocol):
 
     @property
     def proven(self) -> bool:
-        """Whether nothing is left to believe."""
+        """False if the bound rests on a number that somebody else has computed."""
 
     def to_dict(self) -> dict[str, Any]:
         """Write it out, ready for JSON."""
@@ -77,7 +77,7 @@ class Relaxation:
 
 
 def relaxed_bound(graph: Graph, rows: Rows, multipliers: FloatArray) -> LowerBound:
-    """What rows and their multipliers prove."""
+    """The Lagrangian bound of rows and multipliers, with its proof."""
     value = Lagrangian.of(graph.weights, rows, multipliers).bound
     return LowerBound(value, Relaxation(graph, rows, multipliers))
 
@@ -89,7 +89,7 @@ class Enumeration:
     proven: ClassVar = True
 
     def to_dict(self) -> dict[str, Any]:
-        """Nothing needs to be said."""
+        """Write the name of the rule only."""
         return {"rule": "enumeration"}
 
 
@@ -102,7 +102,7 @@ class PresolveProof:
 
     @property
     def proven(self) -> bool:
-        """If what is left is."""
+        """Whether the proof for what presolve leaves is."""
         return self.rest.proven
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,11 +128,11 @@ class Claim:
 
     @property
     def proven(self) -> bool:
-        """It is believed."""
+        """Never."""
         return False
 
     def to_dict(self) -> dict[str, Any]:
-        """Write what is claimed, and the proof of less."""
+        """Write the claimed bound, and the proof of the weaker one."""
         return {"rule": "highs", "lower_bound": self.lower_bound, "proof": self.weaker.to_dict()}
 
 

@@ -78,11 +78,11 @@ class Decomposition:
 
     @property
     def bound(self) -> float:
-        """What every clustering costs at least."""
+        """A lower bound on every clustering: the sum of those of the parts and of the rest."""
         return sum_down([self._outside, *self._bounds])
 
     def decided(self, cutoff: float) -> Fixing:
-        """What is certain outside of the parts in every clustering that costs less than this."""
+        """Decide edges outside of the parts on which all clusterings below ``cutoff`` agree."""
         lowest = np.where(self.outside, self.reduced, 0.0)
         highest = np.where(self.outside, self.reduced + self._left.error, 0.0)
         return by_reduced_cost(lowest, highest, sum_up([cutoff, -self.bound]))
@@ -93,7 +93,7 @@ class Decomposition:
         return max((len(edges) for edges in self._edges), default=0)
 
     def smallest_first(self) -> Iterator[int]:
-        """The parts by their number of edges."""
+        """The numbers of the parts, those with the fewest edges first."""
         return iter(sorted(range(len(self)), key=lambda i: len(self._edges[i])))
 
     def edges(self, i: int) -> IntArray:
@@ -107,7 +107,7 @@ class Decomposition:
         return Rows(rows.starts, local, rows.values, rows.upper)
 
     def instance(self, i: int) -> Graph:
-        """Part i, with the weights r."""
+        """Make an instance of part i, with the weights r."""
         local = np.searchsorted(self._nodes[i], self.graph.edges[self._edges[i]])
         return Graph(len(self._nodes[i]), local, self.reduced[self._edges[i]])
 
@@ -139,7 +139,7 @@ class Decomposition:
         return nodes
 
     def restrict(self, i: int, labels: IntArray) -> IntArray:
-        """A clustering of all as one of part i."""
+        """Restrict a clustering of the instance to the nodes of part i."""
         return labels[self._nodes[i]]
 
     def lift(self, i: int, labels: IntArray) -> Callable[[IntArray], IntArray]:
@@ -158,18 +158,18 @@ class Decomposition:
         return sum_down([self._outside, *others])
 
     def gaps(self, labels: IntArray) -> list[float]:
-        """How much cheaper each part could be than in a clustering."""
+        """For each part, what a clustering costs there minus the bound on the part."""
         cut = self.graph.cut(labels)
         return [self._gap(i, cut) for i in range(len(self))]
 
     def division(self, also: Mapping[int, Proof] = MappingProxyType({})) -> DecompositionProof:
-        """Why the bound holds, as of now; with ``also`` these proofs of some parts."""
+        """The proof of the bound as it is now, with other proofs of the parts in ``also``."""
         lp = Relaxation(self.graph, self.all_rows, self.multipliers)
         return DecompositionProof(lp, self.part, {**self._proofs, **also})
 
     @property
     def lower_bound(self) -> LowerBound:
-        """What every clustering costs at least, and why."""
+        """The bound together with its proof."""
         return LowerBound(self.bound, self.division())
 
     def raise_bound(self, i: int, bound: LowerBound) -> None:
@@ -188,7 +188,7 @@ class DecompositionProof:
 
     @property
     def proven(self) -> bool:
-        """If all parts are."""
+        """Whether the proofs of all parts are."""
         return all(proof.proven for proof in self.proofs.values())
 
     def to_dict(self) -> dict[str, Any]:
@@ -208,7 +208,7 @@ class FixingProof:
 
     @property
     def proven(self) -> bool:
-        """If the decisions are, and what they leave."""
+        """Whether the decisions are proven, and so is the bound on what they leave."""
         return self.division.proven and (self.rest is None or self.rest.proven)
 
     def to_dict(self) -> dict[str, Any]:

@@ -31,10 +31,10 @@ from ..lp.rows import Rows
 from .separation import Separation
 
 LEAST_VIOLATION = 1e-3
-"""Wheels that are violated by less hardly move the bound."""
+"""Wheels that are violated by less than this are not added: they hardly move the bound."""
 
 FRACTIONAL_SPOKE = 1e-6
-"""Spokes that are this close to 0 or 1 are left out."""
+"""Only spokes with x between this and one minus this are used."""
 
 
 def violated_wheels(graph: Graph, x: FloatArray, clock: Clock | None = None) -> Rows:

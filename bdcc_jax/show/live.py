@@ -129,7 +129,7 @@ def _standard_error() -> TextIO:
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]
-    """True while numba compiles."""
+    """Whether numba is compiling at the moment."""
 
     def __init__(self) -> None:
         self._running = 0
