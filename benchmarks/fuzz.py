@@ -187,7 +187,7 @@ def fuzz(name: str, count: int, seed: int, folder: Path, keep: Path | None = Non
     if keep is not None:
         keep.mkdir(exist_ok=True)
     path = (keep or folder) / f"{name}-{seed}-current"
-    limit, pace.MAX_PAIRS = pace.MAX_PAIRS, MAX_PAIRS
+    limit, pace.MOST_PAIRS_IN_A_FILE = pace.MOST_PAIRS_IN_A_FILE, MAX_PAIRS
     try:
         for number, (data, form) in enumerate(inputs(name, count, seed)):
             try:
@@ -197,7 +197,7 @@ def fuzz(name: str, count: int, seed: int, folder: Path, keep: Path | None = Non
                 print(f"{name} {number} ({form}): {type(error).__name__}: {error}", file=sys.stderr)
                 path.rename(path.with_name(f"{name}-{seed}-{number}"))
     finally:
-        pace.MAX_PAIRS = limit
+        pace.MOST_PAIRS_IN_A_FILE = limit
     path.unlink(missing_ok=True)
     return outcomes
 
@@ -212,7 +212,7 @@ def search(name: str, arguments: list[str]) -> None:
                 function, "__code__"
             ):
                 atheris.instrument_func(function)
-    pace.MAX_PAIRS = MAX_PAIRS
+    pace.MOST_PAIRS_IN_A_FILE = MAX_PAIRS
     folder = Path(tempfile.mkdtemp())
     for number, data in enumerate(seeds(name)):
         (folder / f"seed{number}").write_bytes(data)
