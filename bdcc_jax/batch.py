@@ -12,7 +12,7 @@ from typing import Any
 
 import jax
 
-from .base import processes as hosts
+from .base import processes
 from .base.clock import Clock
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
@@ -130,7 +130,7 @@ def solve_batch(
         workers = POOLED if options.engine == "pdlp" else os.cpu_count() or 1
     else:
         workers = as_count("workers", workers, at_least=1, what="None or an integer")
-    mine = hosts.share(len(everything)) if device == "all" else range(len(everything))
+    mine = processes.share(len(everything)) if device == "all" else range(len(everything))
     batch = _Batch(everything, options, gap, seed, time_limit, time_limit_each)
     printer = BatchPrinter(len(mine)) if progress else None
 
@@ -141,7 +141,7 @@ def solve_batch(
 
     results = batch.run(mine, devices, max(1, min(workers, len(mine))), observe)
     if device == "all":
-        results = hosts.gather(results)
+        results = processes.gather(results)
     return [results[i] for i in range(len(everything))]
 
 

@@ -162,7 +162,7 @@ class Decomposition:
         cut = self.graph.cut(labels)
         return [self._gap(i, cut) for i in range(len(self))]
 
-    def division(self, also: Mapping[int, Proof] = MappingProxyType({})) -> DecompositionProof:
+    def proof(self, also: Mapping[int, Proof] = MappingProxyType({})) -> DecompositionProof:
         """The proof of the bound as it is now, with other proofs of the parts in ``also``."""
         lp = Relaxation(self.graph, self.all_rows, self.multipliers)
         return DecompositionProof(lp, self.part, {**self._proofs, **also})
@@ -170,7 +170,7 @@ class Decomposition:
     @property
     def lower_bound(self) -> LowerBound:
         """The bound together with its proof."""
-        return LowerBound(self.bound, self.division())
+        return LowerBound(self.bound, self.proof())
 
     def raise_bound(self, i: int, bound: LowerBound) -> None:
         """Take a lower bound on part i unless it is worse; its proof may be better all the same."""

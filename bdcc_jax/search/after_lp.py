@@ -60,20 +60,20 @@ def divide(job: Job, benders: Benders) -> bool:
     left = fixing.apply(job.graph, decided)
     if left is None:
         # No clustering costs less than the best one.
-        contradiction = FixingProof(job.graph, known.division(), decided, None)
+        contradiction = FixingProof(job.graph, known.proof(), decided, None)
         job.bounds.raise_lower(LowerBound(cutoff, contradiction))
         return True
     with job.clock.measure("presolve"):
         rest = presolve(left.graph, job.clock)
     if rest.graph.m <= SMALLER * job.graph.m:
-        division = known.division()
+        because = known.proof()
         job.solve_instead(
             Substitute(
                 graph=rest.graph,
                 constant=sum_down([left.constant, rest.constant]),
                 lift=lambda labels: left.lift(rest.lift(labels)),
                 lift_proof=lambda proof: FixingProof(
-                    job.graph, division, decided, PresolveProof(rest, proof)
+                    job.graph, because, decided, PresolveProof(rest, proof)
                 ),
                 tolerance=job.bounds.tolerance / 2,
                 low=rest.low,
@@ -145,7 +145,7 @@ def _solve_pieces(job: Job, independent: Decomposition) -> None:
                 graph=independent.instance(i),
                 constant=independent.rest_of_bound(i),
                 lift=independent.lift(i, job.bounds.labels),
-                lift_proof=lambda proof, i=i: independent.division({i: proof}),  # type: ignore[misc]
+                lift_proof=lambda proof, i=i: independent.proof({i: proof}),  # type: ignore[misc]
                 tolerance=job.bounds.tolerance / (2 * len(still_open)),
                 beside=sum_up([*gaps[:i], *gaps[i + 1 :]]),
                 rows=independent.rows(i),

@@ -80,7 +80,7 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
                 constant=sum_down([rest.constant, parts.rest_of_bound(i)]),
                 lift=lambda found, lift=lift: rest.lift(lift(found)),  # type: ignore[misc]
                 lift_proof=lambda proof, i=i: PresolveProof(  # type: ignore[misc]
-                    rest, parts.division({i: proof})
+                    rest, parts.proof({i: proof})
                 ),
                 tolerance=share[i] / 2,
                 off=sum_up([rest.off, *off]),
