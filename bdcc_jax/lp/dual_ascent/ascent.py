@@ -138,7 +138,7 @@ class DualAscent:
             if risen > 0.0:
                 best = now
             yield best
-            scarce = new < RARE * self._table.triangles.shape[1]
+            scarce = new <= RARE * self._table.triangles.shape[1]
             over = self._length == LAST_LENGTH and self._share <= LAST_LEAST
             if new == 0 and over and risen <= STALLED * abs(best.bound):
                 return
@@ -149,7 +149,9 @@ class DualAscent:
     def _start(self) -> Relaxed:
         pairs, none = self._graph, np.empty((3, 0))
         x = (pairs.weights < 0).astype(np.float64)
-        return Relaxed(pairs, pairs, none.astype(np.int32), none, pairs.negative_sum, pairs.weights, x)
+        return Relaxed(
+            pairs, pairs, none.astype(np.int32), none, pairs.negative_sum, pairs.weights, x
+        )
 
     def _separate(self, reduced: FloatArray) -> int:
         """Find conflicted cycles; returns how many triangles are new."""
@@ -184,9 +186,7 @@ class DualAscent:
             x[: pairs.m].astype(np.float64),
         )  # fmt: skip
 
-    def _upload(
-        self, before: Relaxed, triangles: NDArray[np.int32], pairs: Graph
-    ) -> kernels.State:
+    def _upload(self, before: Relaxed, triangles: NDArray[np.int32], pairs: Graph) -> kernels.State:
         """The state on the device, in a unit in which weights are about 1, and padded."""
         size, last = _room(triangles.shape[1]), _room(pairs.m + 1) - 1
         padded = np.full((3, size), last, np.int32)
@@ -197,11 +197,10 @@ class DualAscent:
         weights[: pairs.m] = pairs.weights / self._unit
         x[: len(before.x)] = before.x
         x[len(before.x) : pairs.m] = 0.5  # chords
-        degrees = np.bincount(padded.ravel(), minlength=last + 1)
-        degrees = np.maximum(degrees, 1).astype(np.float32)
-        state = kernels.State(tuple(padded), tuple(y), x, weights, degrees)
-        on_device: kernels.State = jax.device_put(state, self._device)
-        return on_device
+        degrees = np.maximum(np.bincount(padded.ravel(), minlength=last + 1), 1)
+        arrays = (*padded, *y, x, weights, degrees.astype(np.float32))
+        a, b, c, y_a, y_b, y_c, *rest = (jax.device_put(each, self._device) for each in arrays)
+        return kernels.State((a, b, c), (y_a, y_b, y_c), *rest)
 
     def _sweep(self, state: kernels.State, sweeps: int) -> kernels.State:
         piece = _piece(state)
@@ -223,7 +222,7 @@ class DualAscent:
         return state
 
     def _wait(self, state: kernels.State) -> None:
-        jax.block_until_ready(state.y)
+        state.y[0].block_until_ready()
         self._clock.check()
 
 
@@ -237,9 +236,7 @@ def _piece(state: kernels.State) -> int:
     return PIECE if len(state.y[0]) <= LARGE else LARGE_PIECE
 
 
-def _triangle_rows(
-    triangles: NDArray[np.int32], y: FloatArray
-) -> tuple[Rows, FloatArray]:
+def _triangle_rows(triangles: NDArray[np.int32], y: FloatArray) -> tuple[Rows, FloatArray]:
     """The rows with positive multipliers, over pairs."""
     parts = [np.roll(triangles, -i, axis=0)[:, y[i] > 0.0] for i in range(3)]
     indices = np.concatenate([part.T.ravel() for part in parts])

@@ -51,7 +51,7 @@ def without_chords(
     >>> multipliers = np.array([(0.0, 0.0, 2.0), (0.0, 0.0, 3.0)]).T
     >>> rows, y = without_chords(4, 4, ends, triangles, multipliers)
     >>> rows.indices.tolist(), rows.values.tolist(), y.tolist()
-    ([1, 3, 2, 0], [1.0, -1.0, -1.0, -1.0], [2.0])
+    ([1, 0, 2, 3], [1.0, -1.0, -1.0, -1.0], [2.0])
     """
     pairs, starts, y = _eliminate(n, m, ends, triangles, multipliers)
     rows = Rows.of_cycles(starts, pairs)
@@ -59,7 +59,8 @@ def without_chords(
     chosen = np.zeros(len(rows), dtype=bool)
     chosen[first] = True
     order = np.argsort(first)  # as they come in ``take``
-    return rows.take(chosen), np.bincount(same, y, len(first))[order]
+    summed = np.bincount(same, y, len(first)).astype(np.float64)
+    return rows.take(chosen), summed[order]
 
 
 @compiled
@@ -196,8 +197,8 @@ def _join(
 
 @compiled
 def _walk(
-    node: int,
-    pair: int,
+    node: np.int64,
+    pair: np.int32,
     start: int,
     nodes: list[np.int64],
     pairs: list[np.int32],

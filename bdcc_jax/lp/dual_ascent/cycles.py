@@ -179,7 +179,7 @@ def _search(
 
 
 @compiled
-def _append_path(parent: NDArray[np.int32], middle: int, nodes: list[int]) -> None:
+def _append_path(parent: NDArray[np.int32], middle: int, nodes: list[np.int64]) -> None:
     """The nodes from the root of the first search through ``middle`` to that of the second."""
     begin, a = len(nodes), middle
     while a >= 0:
