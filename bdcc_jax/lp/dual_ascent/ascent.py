@@ -1,0 +1,244 @@
+"""Dual ascent: find conflicted cycles, pass messages, take first-order steps, and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import frexp, ldexp
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base.arrays import FloatArray
+from ...base.clock import Clock
+from ...instance.graph import Graph
+from ..lagrangian import Lagrangian
+from ..rows import Rows
+from . import kernels
+from .chords import without_chords
+from .cycles import conflicted_cycles
+from .pair_table import PairTable
+
+FIRST_LENGTH, LAST_LENGTH = 5, 9
+"""Edges of a cycle, at most: at first, and when shorter ones become rare."""
+
+FIRST_LEAST, LAST_LEAST = 0.1, 1e-7
+"""What a cycle must carry, as a share of the mean |w|: at first, and at last."""
+
+RARE = 0.1
+"""Where fewer triangles than this share are new, cycles may be longer, and carry half as much."""
+
+DEPLETION = 0.3
+"""The share of what a cycle carries that no other one of the same round may use."""
+
+SWEEPS_BEFORE, SWEEPS_AFTER = 20, 10
+"""Sweeps before the first-order steps, which start well from them, and after, because conflicted
+cycles are found where no reduced costs are exactly 0."""
+
+RESTARTS, STEPS = 2, 50
+"""First-order steps in a round: between two restarts, and how many times that."""
+
+STEP_WEIGHT = 0.3
+"""Steps in multipliers against steps in x, in units of the mean |w|."""
+
+PIECE, LARGE, LARGE_PIECE = 10, 2**20, 2
+"""Turns of a kernel between two looks at the clock, also for so many triangles."""
+
+STALLED = 1e-6
+"""The bound of a round without new triangles must rise by this share, or the ascent is over."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """A snapshot of the ascent.
+
+    Attributes
+    ----------
+    graph : Graph
+        The instance.
+    pairs : Graph
+        The same with chords, pairs of weight 0, behind its edges.
+    triangles : ndarray, shape (3, T)
+        The pairs of every triangle.
+    y : ndarray, shape (3, T)
+        The multipliers of its rows: ``y[i]`` of the one with pair i on its left-hand side.
+    bound : float
+        No clustering costs less.
+    reduced : ndarray, shape (pairs,)
+        Reduced costs: at the edges, the weights that the ascent leaves to be decided.
+    x : ndarray, shape (pairs,)
+        A solution of the LP over the triangles, as far as the first-order steps have got.
+    """
+
+    graph: Graph
+    pairs: Graph
+    triangles: NDArray[np.int32]
+    y: FloatArray
+    bound: float
+    reduced: FloatArray
+    x: FloatArray
+
+    @cached_property
+    def rows(self) -> tuple[Rows, FloatArray]:
+        """Cycle inequalities over edges of the instance, and multipliers that prove the bound.
+
+        What they prove is at least ``bound``, but for rounding errors; see :mod:`.chords`.
+        """
+        ends = self.pairs.edges.astype(np.int32)
+        return without_chords(self.graph.n, self.graph.m, ends, self.triangles, self.y)
+
+
+class DualAscent:
+    """A lower bound that rises round by round, without an LP solver.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    device : jax.Device, optional
+        Where sweeps and first-order steps run; JAX' default if not given.
+    clock : Clock, optional
+        Asked between pieces of work that take a fraction of a second.
+
+    Examples
+    --------
+    >>> graph = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [3.0, 2.0, 3.0, -1.0])
+    >>> *_, last = DualAscent(graph).run()
+    >>> round(last.bound, 4) + 0.0, graph.negative_sum
+    (0.0, -1.0)
+    >>> rows, y = last.rows
+    >>> rows.indices.tolist()  # x_03 <= x_01 + x_12 + x_23
+    [1, 0, 2, 3]
+    """
+
+    def __init__(
+        self, graph: Graph, *, device: jax.Device | None = None, clock: Clock | None = None
+    ) -> None:
+        self._graph, self._clock = graph, clock or Clock(None)
+        self._device = device or jax.devices()[0]
+        self._table = PairTable(graph)
+        mean = float(np.abs(graph.weights).mean()) if graph.m else 1.0
+        self._unit = ldexp(1.0, frexp(mean)[1])  # a power of two: nothing is rounded by it
+        self._mean = mean / self._unit
+        self._length, self._share = FIRST_LENGTH, FIRST_LEAST
+
+    def run(self) -> Iterator[Relaxed]:
+        """Yield a snapshot after every round, until no conflicted cycle is left to be found.
+
+        A snapshot is no worse than those before. Raises TimeLimitReached at the deadline of the
+        clock; what was yielded by then is good.
+        """
+        now = best = self._start()
+        while True:
+            new = self._separate(now.reduced)
+            now = self._ascend(now)
+            risen = now.bound - best.bound
+            if risen > 0.0:
+                best = now
+            yield best
+            scarce = new <= RARE * self._table.triangles.shape[1]
+            over = self._length == LAST_LENGTH and self._share <= LAST_LEAST
+            if new == 0 and over and risen <= STALLED * abs(best.bound):
+                return
+            if scarce:
+                self._length = min(self._length + 1, LAST_LENGTH)
+                self._share = max(self._share / 2, LAST_LEAST)
+
+    def _start(self) -> Relaxed:
+        pairs, none = self._graph, np.empty((3, 0))
+        x = (pairs.weights < 0).astype(np.float64)
+        return Relaxed(
+            pairs, pairs, none.astype(np.int32), none, pairs.negative_sum, pairs.weights, x
+        )
+
+    def _separate(self, reduced: FloatArray) -> int:
+        """Find conflicted cycles; returns how many triangles are new."""
+        self._clock.check()
+        with self._clock.measure("separation"):
+            nodes, starts = conflicted_cycles(
+                self._graph.n,
+                self._table.ends,
+                reduced,
+                least=self._share * self._mean * self._unit,
+                longest=self._length,
+                depletion=DEPLETION,
+                clock=self._clock,
+            )
+            return self._table.add_cycles(nodes, starts)
+
+    def _ascend(self, before: Relaxed) -> Relaxed:
+        """Sweeps, first-order steps and sweeps; every one from where the last one ended."""
+        triangles = self._table.triangles.copy()
+        pairs = self._table.pairs
+        state = self._upload(before, triangles, pairs)
+        with self._clock.measure("ascent"):
+            state = self._sweep(state, SWEEPS_BEFORE)
+            state = self._polish(state)
+            state = self._sweep(state, SWEEPS_AFTER)
+            y, x = jax.device_get((state.y, state.x))
+        y = np.stack(y)[:, : triangles.shape[1]].astype(np.float64) * self._unit
+        rows, multipliers = _triangle_rows(triangles, y)
+        relaxed = Lagrangian.of(pairs.weights, rows, multipliers)
+        return Relaxed(
+            self._graph, pairs, triangles, y, relaxed.bound, relaxed.reduced,
+            x[: pairs.m].astype(np.float64),
+        )  # fmt: skip
+
+    def _upload(self, before: Relaxed, triangles: NDArray[np.int32], pairs: Graph) -> kernels.State:
+        """The state on the device, in a unit in which weights are about 1, and padded."""
+        size, last = _room(triangles.shape[1]), _room(pairs.m + 1) - 1
+        padded = np.full((3, size), last, np.int32)
+        padded[:, : triangles.shape[1]] = triangles
+        y = np.zeros((3, size), np.float32)
+        y[:, : before.y.shape[1]] = before.y / self._unit
+        weights, x = np.zeros(last + 1, np.float32), np.zeros(last + 1, np.float32)
+        weights[: pairs.m] = pairs.weights / self._unit
+        x[: len(before.x)] = before.x
+        x[len(before.x) : pairs.m] = 0.5  # chords
+        degrees = np.maximum(np.bincount(padded.ravel(), minlength=last + 1), 1)
+        arrays = (*padded, *y, x, weights, degrees.astype(np.float32))
+        a, b, c, y_a, y_b, y_c, *rest = (jax.device_put(each, self._device) for each in arrays)
+        return kernels.State((a, b, c), (y_a, y_b, y_c), *rest)
+
+    def _sweep(self, state: kernels.State, sweeps: int) -> kernels.State:
+        piece = _piece(state)
+        for _ in range(sweeps // piece):
+            state = kernels.sweep(state, piece)
+            self._wait(state)
+        return state
+
+    def _polish(self, state: kernels.State) -> kernels.State:
+        """PDHG with a restart after every ``STEPS`` steps, to the last T(v)."""
+        piece = _piece(state)
+        weight = np.float32(STEP_WEIGHT * self._mean)
+        for _ in range(RESTARTS):
+            anchor, v = (state.x, state.y), (state.x, state.y)
+            for done in range(0, STEPS, piece):
+                moved = state._replace(x=v[0], y=v[1])
+                state, v = kernels.polish(moved, anchor, np.float32(done), weight, piece)
+                self._wait(state)
+        return state
+
+    def _wait(self, state: kernels.State) -> None:
+        state.y[0].block_until_ready()
+        self._clock.check()
+
+
+def _room(count: int) -> int:
+    """A size of a small set, 1024, 1536, 2048, 3072, ..., so that few programs are compiled."""
+    power = 1 << max(10, (count - 1).bit_length())
+    return 3 * power // 4 if count <= 3 * power // 4 else power
+
+
+def _piece(state: kernels.State) -> int:
+    return PIECE if len(state.y[0]) <= LARGE else LARGE_PIECE
+
+
+def _triangle_rows(triangles: NDArray[np.int32], y: FloatArray) -> tuple[Rows, FloatArray]:
+    """The rows with positive multipliers, over pairs."""
+    parts = [np.roll(triangles, -i, axis=0)[:, y[i] > 0.0] for i in range(3)]
+    indices = np.concatenate([part.T.ravel() for part in parts])
+    starts = np.arange(0, len(indices) + 1, 3)
+    return Rows.of_cycles(starts, indices), np.concatenate([y[i][y[i] > 0.0] for i in range(3)])
