@@ -92,6 +92,10 @@ class Options:
         Where upper bounds come from besides the threshold of Sec. 4.1: greedy contraction guided
         by the LP with Kernighan-Lin and fusion (in rounds 16, 32, 64, ... and the last), the
         minimum cuts of Eq. (ezProcR), those of Algorithm 2.
+    dual_ascent : {'auto', True, False}
+        Pass messages on triangles before the LP, which gives the first lower bound and the first
+        rows, in JAX on the device. 'auto': on instances with many edges after presolve; where
+        their LP is out of reach, until the time is up.
     odd_wheels : bool
         Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP. Branch and
         bound, which comes after it, uses them in any case.
@@ -130,6 +134,7 @@ class Options:
     cover: CoverMethod = "greedy"
     cover_time_limit: float = inf
     rounding: tuple[Rounding, ...] = ("local",)
+    dual_ascent: Literal["auto"] | bool = "auto"
     odd_wheels: bool = True
     presolve: bool = True
     heuristics: bool = True
@@ -145,6 +150,7 @@ class Options:
         _check_choice("direction", self.direction, get_args(Direction))
         _check_choice("cover", self.cover, get_args(CoverMethod))
         _check_choice("integer", self.integer, get_args(Integer))
+        _check_choice("dual_ascent", self.dual_ascent, ("auto", True, False))
         for name in ("odd_wheels", "presolve", "heuristics"):
             _check_choice(name, getattr(self, name), (True, False))
         packs = self.engine in ("packing", "device_packing")
@@ -186,6 +192,7 @@ class Options:
             "ball_size": None,
             "cover": "exact",
             "rounding": ("serial",),
+            "dual_ascent": False,
             "odd_wheels": False,
             "presolve": False,
             "heuristics": False,

@@ -8,7 +8,7 @@ the rows and columns of the LP, about 20 million a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from math import inf
 from threading import Event
@@ -82,6 +82,10 @@ class Clock:
     def alarm(self) -> AbstractContextManager[BoolArray]:
         """A flag for compiled loops, which no exception can end: it is raised at the deadline."""
         return alarm(self._start + self._limit)
+
+    def spent_since(self, before: Mapping[str, float]) -> dict[str, float]:
+        """What was spent since ``spent`` was this."""
+        return {part: total - before.get(part, 0.0) for part, total in self.spent.items()}
 
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from .arrays import IntArray
 
-Phase = Literal["lp", "ilp"]
+Phase = Literal["ascent", "lp", "ilp"]
+"""Dual ascent before the LP, the LP, and what comes after it."""
 
 
 class Status(StrEnum):
@@ -58,13 +59,14 @@ class Stop(Exception):
 
 @dataclass(frozen=True)
 class Round:
-    """One round of Algorithm 1, or one division of branch and bound.
+    """One round of Algorithm 1, one division of branch and bound, or one round of dual ascent.
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
-    went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that
-    did not converge in the batch and were solved by the exact reference instead, and those that
-    HiGHS itself failed on, whose shortest cycles became the rows. ``slowest_root_seconds`` is what
-    is left of detection and subproblems with a processor for every root: the longest search, the
+    went. Of dual ascent, ``rows`` are triangles, and the sweeps are in ``master_seconds``. Bounds
+    are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that did not
+    converge in the batch and were solved by the exact reference instead, and those that HiGHS
+    itself failed on, whose shortest cycles became the rows. ``slowest_root_seconds`` is what is
+    left of detection and subproblems with a processor for every root: the longest search, the
     longest LPs and the longest row; None where an engine takes all roots at once.
     """
 

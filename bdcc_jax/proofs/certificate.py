@@ -17,6 +17,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
+from ..lp.dual_ascent import Relaxed
 from ..lp.lagrangian import Lagrangian
 from ..lp.rows import Rows
 from ..presolve import Presolved
@@ -74,6 +75,22 @@ class Relaxation:
         """Write the rows that are used as what they say of nodes, which is valid by its form."""
         used = self.multipliers > 0
         return combination(in_nodes(self.graph, self.rows.take(used)), self.multipliers[used])
+
+
+@dataclass(frozen=True, eq=False)
+class AscentProof:
+    """The triangles of a dual ascent and their multipliers; their rows are made when asked for."""
+
+    relaxed: Relaxed
+
+    @property
+    def proven(self) -> bool:
+        """By the Lagrangian."""
+        return True
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write cycle inequalities over edges of the instance, from which chords have gone."""
+        return Relaxation(self.relaxed.graph, *self.relaxed.rows).to_dict()
 
 
 def relaxed_bound(graph: Graph, rows: Rows, multipliers: FloatArray) -> LowerBound:

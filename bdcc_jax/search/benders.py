@@ -252,8 +252,8 @@ class Benders:
         return number >= 16 and number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
 
     def _report(self, found: Separation, before: dict[str, float]) -> None:
-        spent = {k: v - before.get(k, 0.0) for k, v in self._clock.spent.items()}
         longest = self._clock.longest
         # Engines that do not look for violations root by root have no slowest root.
         slowest = sum(longest.values()) if "detection" in longest else None
+        spent = self._clock.spent_since(before)
         self._reporter.round(found, self._master.n_rows, spent, slowest)

@@ -62,6 +62,7 @@ class Reporter:
         self.history: list[Round] = [] if checkpoint is None else checkpoint.history
         self._seconds_before = self.history[-1].seconds if self.history else 0.0
         self._phase: Phase = "lp"
+        self._n_rounds = sum(record.phase != "ascent" for record in self.history)
         self._best = bounds.labels[:0]
         self._inner: list[tuple[Bounds, Callable[[], object]]] = []
 
@@ -89,7 +90,7 @@ class Reporter:
 
     def stop_if_out_of_rounds(self) -> None:
         """Raise Stop if no more rounds are allowed."""
-        if len(self.history) >= self._most:
+        if self._n_rounds >= self._most:
             raise Stop(Status.MAX_ROUNDS)
 
     def round(
@@ -112,24 +113,50 @@ class Reporter:
         slowest_root : float, optional
             Seconds for detection and subproblems with a processor for every root.
         """
+        self._n_rounds += 1
+        self._report(
+            self._phase,
+            spent,
+            rows=n_rows,
+            new_rows=len(found.rows),
+            violated_roots=found.violated_roots,
+            fallbacks=found.fallbacks,
+            slowest_root_seconds=slowest_root,
+        )
+
+    def ascent(self, n_triangles: int, new: int, spent: Mapping[str, float]) -> None:
+        """Report a round of dual ascent; raises Stop if bounds have met."""
+        self._report("ascent", spent, rows=n_triangles, new_rows=new)
+
+    def _report(
+        self,
+        phase: Phase,
+        spent: Mapping[str, float],
+        *,
+        rows: int,
+        new_rows: int,
+        violated_roots: int = 0,
+        fallbacks: int = 0,
+        slowest_root_seconds: float | None = None,
+    ) -> None:
         for _, hand_out in reversed(self._inner):
             hand_out()
         bounds, units = self._bounds, self._units
         record = Round(
             number=len(self.history) + 1,
-            phase=self._phase,
+            phase=phase,
             seconds=self._seconds_before + self._clock.elapsed,
             lower_bound=units.below(bounds.lower),
             upper_bound=units.of_cost(bounds.upper),
-            rows=n_rows,
-            new_rows=len(found.rows),
-            violated_roots=found.violated_roots,
-            fallbacks=found.fallbacks,
-            master_seconds=spent.get("master", 0.0),
+            rows=rows,
+            new_rows=new_rows,
+            violated_roots=violated_roots,
+            fallbacks=fallbacks,
+            master_seconds=spent.get("master", 0.0) + spent.get("ascent", 0.0),
             detection_seconds=spent.get("detection", 0.0),
             subproblem_seconds=spent.get("subproblems", 0.0),
             rounding_seconds=spent.get("rounding", 0.0),
-            slowest_root_seconds=slowest_root,
+            slowest_root_seconds=slowest_root_seconds,
         )
         self.history.append(record)
         logger.debug("%s", record)

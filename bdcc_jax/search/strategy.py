@@ -17,6 +17,7 @@ from .after_lp import divide
 from .benders import Benders
 from .bounds import allowed_excess
 from .checkpoint import SavedLP
+from .first_bound import ascend, ascends
 from .job import Job
 from .substitute import Substitute
 
@@ -110,6 +111,9 @@ def _solve(job: Job) -> None:
         rows, multipliers = saved.rows, saved.multipliers
         bounds.offer(saved.labels)
         bounds.raise_lower(relaxed_bound(graph, rows, multipliers))
+    elif ascends(graph, setting.options.dual_ascent):
+        start = ascend(job)
+        rows, multipliers = start.rows, start.multipliers
     benders = Benders(
         graph,
         setting.options,

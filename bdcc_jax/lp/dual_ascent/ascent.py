@@ -156,7 +156,7 @@ class DualAscent:
     def _separate(self, reduced: FloatArray) -> int:
         """Find conflicted cycles; returns how many triangles are new."""
         self._clock.check()
-        with self._clock.measure("separation"):
+        with self._clock.measure("detection"):
             nodes, starts = conflicted_cycles(
                 self._graph.n,
                 self._table.ends,

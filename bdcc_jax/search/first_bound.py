@@ -1,0 +1,73 @@
+"""A lower bound before the LP: dual ascent, on instances whose LPs the simplex method is slow at.
+
+The cycles that it finds are the first rows of the LP. Its reduced costs, which are what it leaves
+of the weights to be decided, guide a contraction to better clusterings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..base import compilation_cache
+from ..base.arrays import FloatArray
+from ..instance.graph import Graph
+from ..lp.dual_ascent import DualAscent
+from ..lp.rows import Rows
+from ..primal import fuse, greedy_additive
+from ..proofs.certificate import AscentProof, LowerBound
+from ..separation.device.devices import Devices
+from .job import Job
+
+LEAST_EDGES = 20_000
+"""Instances with fewer edges are solved by the LP at once: the first ascent compiles for a second,
+and gains less than that."""
+
+REACH = 10_000_000_000
+"""Rows times edges of an LP that the simplex method solves in reasonable time."""
+
+ENOUGH, LEAST_ROUNDS = 0.25, 6
+"""Before an LP within reach the ascent ends when a round closes less of the gap than this share,
+but not before cycles of all lengths have been looked for."""
+
+ROUNDING = 2.0**-40
+"""Rows without chords may prove less than those with chords by this share of the sum of all |w|."""
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the LP starts from: rows, and multipliers that prove a bound with them."""
+
+    rows: Rows
+    multipliers: FloatArray
+
+
+def ascends(graph: Graph, wanted: str | bool) -> bool:
+    """Whether dual ascent comes before the LP of an instance."""
+    return graph.m >= LEAST_EDGES if wanted == "auto" else bool(wanted) and graph.m > 0
+
+
+def ascend(job: Job) -> Start:
+    """Raise the lower bound by dual ascent, until the LP is likely to do it better."""
+    graph, bounds, clock, reporter = job.graph, job.bounds, job.clock, job.setting.reporter
+    compilation_cache.enable()
+    where = job.setting.device
+    device = where.devices[0] if isinstance(where, Devices) else None
+    ascent = DualAscent(graph, device=device, clock=clock)
+    margin = ROUNDING * float(np.abs(graph.weights).sum())
+    before, found, spent = bounds.lower, 0, dict(clock.spent)
+    for number, state in enumerate(ascent.run(), start=1):
+        bounds.raise_lower(LowerBound(state.bound - margin, AscentProof(state)))
+        if job.heuristics and number & (number - 1) == 0:
+            with clock.measure("rounding"):
+                guided = greedy_additive(graph, state.reduced[: graph.m], clock=clock)
+                bounds.offer(fuse(graph, bounds.labels, guided, clock=clock))
+        n_triangles = state.triangles.shape[1]
+        reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
+        rise, gap = bounds.lower - before, bounds.upper - bounds.lower
+        within_reach = n_triangles * graph.m <= REACH
+        if within_reach and number >= LEAST_ROUNDS and rise < ENOUGH * gap:
+            break
+        before, found, spent = bounds.lower, n_triangles, dict(clock.spent)
+    return Start(*state.rows)

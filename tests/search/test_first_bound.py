@@ -1,0 +1,100 @@
+"""Dual ascent in the solve: the bound before the LP, its proof, and what the LP starts from."""
+
+import numpy as np
+import pytest
+from checks import cases, check_bounds, check_optimal
+from families import optimum
+from oracles import random_graph
+
+from bdcc_jax import Graph, Options, solve, verify
+from bdcc_jax.search import first_bound
+from bdcc_jax.search.first_bound import ascends
+
+ASCENT = Options(dual_ascent=True, presolve=False)
+
+
+def with_chords(rng, n):
+    """A sparse graph, whose conflicted cycles are long: chords are no edges of it."""
+    u = np.arange(n)
+    ring = np.stack([u, (u + 1) % n], axis=1)
+    others = rng.integers(0, n, (n, 2))
+    edges = np.concatenate([ring, others[others[:, 0] != others[:, 1]]])
+    return Graph.from_edges(*edges.T, rng.normal(0.6, 1.0, len(edges)), n)
+
+
+@pytest.mark.parametrize("options", [ASCENT, Options(dual_ascent=True, heuristics=False)])
+def test_the_optimum_is_found_and_proven(options):
+    phases = set()
+    for seed in range(3):
+        for graph, best in cases(seed).values():
+            result = solve(graph, options=options, seed=seed)
+            check_optimal(graph, result, best)
+            assert verify(graph, result.certificate).claims == ()
+            phases |= {record.phase for record in result.history}
+    assert phases >= {"ascent", "lp"}
+
+
+def stop_after(number):
+    return lambda progress: progress.round.number == number
+
+
+def test_a_bound_of_the_ascent_alone_is_valid_and_has_a_certificate():
+    raised = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        graph = with_chords(rng, 9) if seed % 2 else random_graph(rng, 8, 0.7, "normal")
+        best = optimum(graph)
+        for rounds in (1, 3):
+            result = solve(graph, options=ASCENT, callback=stop_after(rounds))
+            check_bounds(graph, result, best)
+            assert verify(graph, result.certificate).claims == ()
+            if result.status == "stopped":
+                assert {record.phase for record in result.history} == {"ascent"}
+                raised += result.lower_bound > graph.negative_sum
+    assert raised > 30
+
+
+def test_the_lp_starts_from_the_cycles_of_the_ascent():
+    rng = np.random.default_rng(5)
+    graph = random_graph(rng, 30, 0.5)
+    first, without = (
+        next(r for r in solve(graph, options=options).history if r.phase == "lp")
+        for options in (ASCENT, Options(dual_ascent=False, presolve=False))
+    )
+    assert first.rows - first.new_rows > 0 == without.rows - without.new_rows
+    assert first.lower_bound > without.lower_bound
+
+
+def test_an_lp_out_of_reach_leaves_the_time_to_the_ascent(monkeypatch):
+    """It ends by itself only when it finds nothing more."""
+    graph = random_graph(np.random.default_rng(6), 25, 0.8)
+    few = [r for r in solve(graph, options=ASCENT).history if r.phase == "ascent"]
+    monkeypatch.setattr(first_bound, "REACH", 0)
+    many = [r for r in solve(graph, options=ASCENT).history if r.phase == "ascent"]
+    assert len(many) > len(few)
+    assert many[-1].lower_bound >= few[-1].lower_bound
+
+
+def test_rounds_of_the_ascent_are_no_rounds_of_the_lp():
+    graph = random_graph(np.random.default_rng(7), 20, 0.8)
+    options = Options(dual_ascent=True, presolve=False, max_rounds=1)
+    result = solve(graph, options=options)
+    assert result.status == "max_rounds"
+    assert [record.phase for record in result.history if record.phase != "ascent"] == ["lp"]
+
+
+def test_auto_is_for_instances_with_many_edges():
+    small = random_graph(np.random.default_rng(8), 20, 0.8)
+    large = Graph(40_000, np.stack([np.arange(39_999), np.arange(1, 40_000)], 1), np.ones(39_999))
+    assert not ascends(small, "auto")
+    assert ascends(large, "auto")
+    assert ascends(small, True)
+    assert not ascends(large, False)
+    assert Options.paper().dual_ascent is False
+
+
+def test_what_is_not_allowed_is_named():
+    with pytest.raises(
+        ValueError, match=r"dual_ascent must be one of 'auto', True, False, not 'on'"
+    ):
+        Options(dual_ascent="on")
