@@ -24,8 +24,9 @@ LEAST_EDGES = 20_000
 """Instances with fewer edges are solved by the LP at once: the first ascent compiles for a second,
 and gains less than that."""
 
-REACH = 10_000_000_000
-"""Rows times edges of an LP that the simplex method solves in reasonable time."""
+REACH_TRIANGLES, REACH_SHARE = 10_000, 0.7
+"""An LP is within reach of the simplex method with this many triangles, or with this many for
+every edge: where conflicts are denser, even the first LP takes minutes."""
 
 ENOUGH, LEAST_ROUNDS = 0.25, 6
 """Before an LP within reach the ascent ends when a round closes less of the gap than this share,
@@ -66,7 +67,7 @@ def ascend(job: Job) -> Start:
         n_triangles = state.triangles.shape[1]
         reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
         rise, gap = bounds.lower - before, bounds.upper - bounds.lower
-        within_reach = n_triangles * graph.m <= REACH
+        within_reach = n_triangles <= max(REACH_TRIANGLES, REACH_SHARE * graph.m)
         if within_reach and number >= LEAST_ROUNDS and rise < ENOUGH * gap:
             break
         before, found, spent = bounds.lower, n_triangles, dict(clock.spent)

@@ -69,7 +69,8 @@ def test_an_lp_out_of_reach_leaves_the_time_to_the_ascent(monkeypatch):
     """It ends by itself only when it finds nothing more."""
     graph = random_graph(np.random.default_rng(6), 25, 0.8)
     few = [r for r in solve(graph, options=ASCENT).history if r.phase == "ascent"]
-    monkeypatch.setattr(first_bound, "REACH", 0)
+    monkeypatch.setattr(first_bound, "REACH_TRIANGLES", 0)
+    monkeypatch.setattr(first_bound, "REACH_SHARE", 0.0)
     many = [r for r in solve(graph, options=ASCENT).history if r.phase == "ascent"]
     assert len(many) > len(few)
     assert many[-1].lower_bound >= few[-1].lower_bound
