@@ -1,8 +1,9 @@
 """The instances of the benchmarks, by name: ``family/name``.
 
 Besides the families of the data folder there are ``pictures/coffee-3000`` (superpixels of a picture
-of scikit-image) and ``planar/1000`` (a random Delaunay graph); these two take any number. Any other
-folder of instance files has families too: its subfolders.
+of scikit-image), ``planar/1000`` (a random Delaunay graph) and ``correlations/300`` (a complete
+graph); these three take any number. Any other folder of instance files has families too: its
+subfolders.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def instance(full_name: str, data: Path = DATA) -> Instance:
         load = partial(superpixels, picture, int(segments))
     elif family == "planar":
         load = partial(planar, int(name))
+    elif family == "correlations":
+        load = partial(correlations, int(name))
     else:
         load = partial(bdcc_jax.read, _existing(data / f"{full_name}{SUFFIX}"))
     return Instance(family, name, load)
@@ -154,3 +157,22 @@ def _sides(triangles: IntArray) -> IntArray:
     """The edges of a triangulation, each once."""
     sides = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [0, 2]]])
     return np.unique(np.sort(sides, axis=1), axis=0).astype(np.int64)
+
+
+def correlations(n: int, seed: int = 0) -> Graph:
+    """A complete graph: correlations of n noisy series of 12 groups, minus 0.05.
+
+    A series is that of its group, 40 normal numbers, plus noise of the same deviation. Between
+    groups the correlations are small, and half of them positive: triangles in conflict everywhere.
+
+    Examples
+    --------
+    >>> correlations(30)
+    Graph(n=30, m=435, positive=204, negative=231)
+    """
+    rng = np.random.default_rng(seed)
+    groups = rng.normal(size=(12, 40))
+    series = groups[rng.integers(0, 12, n)] + rng.normal(size=(n, 40))
+    weights = np.corrcoef(series) - 0.05
+    np.fill_diagonal(weights, 0.0)
+    return Graph.from_dense(weights)
