@@ -78,7 +78,7 @@ def follow(name: str, graph: Graph, seconds: float) -> None:
 
 
 def time_kernels(size: int) -> tuple[int, int, str, str]:
-    """CPU nanoseconds for a triangle and turn, of three pairs that are near each other in memory."""
+    """CPU nanoseconds a triangle and turn; the three pairs are near each other in memory."""
     rng = np.random.default_rng(0)
     pairs = size
     first = np.sort(rng.integers(0, pairs, size))

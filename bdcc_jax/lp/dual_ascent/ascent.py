@@ -27,7 +27,7 @@ FIRST_LENGTH, LAST_LENGTH = 5, 9
 FIRST_LEAST, LAST_LEAST = 0.1, 1e-7
 """What a cycle must carry, as a share of the mean |w|: at first, and at last."""
 
-RARE = 0.1
+RARE = 0.3
 """Where fewer triangles than this share are new, cycles may be longer, and carry half as much."""
 
 DEPLETION = 0.3
@@ -37,7 +37,7 @@ SWEEPS_BEFORE, SWEEPS_AFTER = 20, 10
 """Sweeps before the first-order steps, which start well from them, and after, because conflicted
 cycles are found where no reduced costs are exactly 0."""
 
-RESTARTS, STEPS = 2, 50
+RESTARTS, STEPS = 2, 30
 """First-order steps in a round: between two restarts, and how many times that."""
 
 STEP_WEIGHT = 0.3
