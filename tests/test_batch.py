@@ -11,19 +11,16 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from flow_lps import join, planar
+from families import planar
 from oracles import brute_force, random_graph
 
-import bdcc_jax
 from bdcc_jax import Failure, Options, cli, solve, solve_batch, write
 from bdcc_jax.base.clock import Clock, TimeLimitReached
-from bdcc_jax.search.pool import Pool
-from bdcc_jax.separation.device import bellman_ford, device_finder, devices, pdlp
+from bdcc_jax.separation.device import batched, devices, pool
+from bdcc_jax.separation.device.batched import LANE_BYTES, Settings
+from bdcc_jax.separation.device.batched import solve_batch as solve_lanes
 from bdcc_jax.separation.device.devices import Devices, resolve_all
-from bdcc_jax.separation.device.flow_batch import layouts, problem_bytes
-from bdcc_jax.separation.device.flow_problems import FlowProblems
-from bdcc_jax.separation.device.flows import DEFAULT_OPTIONS, solve_flows
-from bdcc_jax.separation.device.kernels import Kernels
+from bdcc_jax.separation.device.pool import Pool
 
 CPU = jax.devices("cpu")[0]
 ROOT = Path(__file__).parent.parent
@@ -75,75 +72,71 @@ def test_bad_arguments_are_refused(arguments, message):
         solve_batch(**({"graphs": graphs(1)} | arguments))
 
 
-def test_lps_of_several_instances_share_a_call_and_change_nothing(monkeypatch):
+def test_lps_of_several_instances_share_a_batch_and_change_nothing(monkeypatch):
     instances = graphs(5, n=13, seed=3)
     options = Options(engine="pdlp", presolve=False, heuristics=False, rounding=())
     alone = [solve(graph, options=options) for graph in instances]
-    calls, joined = [], FlowProblems.concatenate
+    joined, run = [], Pool._run
 
-    def spy(parts):
-        calls.append(len(parts))
-        return joined(parts)
+    def spy(self, requests):
+        joined.append(len(requests))
+        run(self, requests)
 
-    monkeypatch.setattr(FlowProblems, "concatenate", staticmethod(spy))
-    monkeypatch.setattr(bdcc_jax.search.pool, "PATIENCE", 5.0)
+    monkeypatch.setattr(Pool, "_run", spy)
+    monkeypatch.setattr(pool, "PATIENCE", 5.0)
     for one, other in zip(alone, solve_batch(instances, options=options), strict=True):
         same(one, other)
-    assert max(calls) > 1
+    assert max(joined) > 1
 
 
-def test_an_lp_has_one_answer_in_any_company():
-    rng = np.random.default_rng(3)
-    parts = [planar(rng, 20) for _ in range(40)]
-    together = solve_flows(join(parts))
-    alone = solve_flows(join(parts[7:8]))
-    edges = join(parts).edges
-    assert np.array_equal(alone.flow, together.flow[edges[7] : edges[8]])
-    assert alone.iterations[0] == together.iterations[7]
+SETTINGS = Settings(2, 0.5, True, 2)
 
 
-def test_joining_and_splitting_are_inverse():
-    rng = np.random.default_rng(4)
-    parts = [join([planar(rng, 9), planar(rng, 12)]), join([planar(rng, 7)])]
-    whole = FlowProblems.concatenate(parts)
-    solution = solve_flows(whole)
-    first, second = solution.split(parts)
-    assert len(first.converged) == 2
-    assert len(second.flow) == len(parts[1].cost)
-    assert np.array_equal(np.concatenate([first.supply, second.supply]), solution.supply)
+def lanes(monkeypatch, seed=0, side=8):
+    """The LPs of a round, as an engine asks for them."""
+    taken = []
+
+    def take(problems, *_):
+        taken.append(problems)
+        raise TimeLimitReached
+
+    with monkeypatch.context() as patched:
+        patched.setattr(devices, "solve_batch", take)
+        options = Options.paper(engine="pdlp", cover="greedy")
+        solve(planar(np.random.default_rng(seed), side, side), options=options)
+    return taken[0]
 
 
-def test_one_solve_that_runs_out_of_time_leaves_the_others_in_a_call(monkeypatch):
-    problems = join([planar(np.random.default_rng(5), 9)])
-    pool = Pool(Devices((CPU,)), 2)
-    monkeypatch.setattr(bdcc_jax.search.pool, "PATIENCE", 60.0)
+def test_one_solve_that_runs_out_of_time_leaves_the_others_in_a_batch(monkeypatch):
+    problems, shared = lanes(monkeypatch), Pool(Devices((CPU,)), 2)
+    expected = solve_lanes(problems, SETTINGS, (CPU,), 2**30)
+    monkeypatch.setattr(pool, "PATIENCE", 60.0)
     from concurrent.futures import ThreadPoolExecutor
 
     def one(limit):
-        with pool.member(0) as share:
-            return share.solve_flows(problems, DEFAULT_OPTIONS, Clock(limit).check)
+        with shared.member(0) as share:
+            return share.solve_balls(problems, SETTINGS, Clock(limit).check)
 
     with ThreadPoolExecutor(2) as threads:
         late, patient = threads.submit(one, 0.0), threads.submit(one, None)
-        assert patient.result().converged.all()
+        assert np.array_equal(patient.result().amount, expected.amount)
         with pytest.raises(TimeLimitReached):
             late.result()
 
 
-def test_a_call_that_fails_is_done_again_by_everyone_alone(monkeypatch):
-    problems = join([planar(np.random.default_rng(6), 9)])
-    given = []
+def test_a_batch_that_fails_is_done_again_by_everyone_alone(monkeypatch):
+    problems, given = lanes(monkeypatch), []
 
-    def short_of_memory(joined, *arguments, **keywords):
-        given.append(len(joined))
+    def fails_once(joined, *rest):
+        given.append(len(joined.supply))
         if len(given) == 1:
-            raise RuntimeError("RESOURCE_EXHAUSTED")
-        return solve_flows(joined, *arguments, **keywords)
+            raise RuntimeError("injected")
+        return solve_lanes(joined, *rest)
 
-    monkeypatch.setattr(devices, "solve_flows", short_of_memory)
+    monkeypatch.setattr(devices, "solve_batch", fails_once)
     with Pool(Devices((CPU,)), 1).member(0) as share:
-        assert share.solve_flows(problems, DEFAULT_OPTIONS, lambda: None).converged.all()
-    assert given == [1, 1]
+        assert share.solve_balls(problems, SETTINGS, lambda: None).amount.any()
+    assert given == [len(problems.supply)] * 2
 
 
 def test_limits_return_everything():
@@ -186,52 +179,21 @@ def test_progress_says_what_is_done(capsys):
     assert any("error: absent.txt: No such file" in line for line in lines)
 
 
-def most_alive(problems, memory, monkeypatch):
-    """Solve, and return the most bytes that were alive on the device before any call."""
-    before, advance, alive = sum(a.nbytes for a in jax.live_arrays()), Kernels.advance, []
-
-    def spy(*arguments):
-        alive.append(sum(a.nbytes for a in jax.live_arrays()) - before)
-        return advance(*arguments)
-
-    monkeypatch.setattr(Kernels, "advance", spy)
-    assert solve_flows(problems, memory=memory).converged.all()
-    return max(alive)
-
-
 def test_memory_of_a_round_of_many_roots_stays_within_the_budget(monkeypatch):
-    rng = np.random.default_rng(7)
-    problems = join([planar(rng, 6) for _ in range(16)] * 60)
-    budget = 8 * 32 * problem_bytes(4, 8, 2)
-    assert len(problems) * problem_bytes(4, 8, 2) > 3 * budget
-    assert budget / 20 < most_alive(problems, budget, monkeypatch) <= budget
+    few, most, call = lanes(monkeypatch), [], batched._call
+    many = type(few)(*(np.concatenate([array] * 20) for array in few))
+    budget = 8 * LANE_BYTES
+    assert len(many.supply) > 100
 
+    def spy(run, some, size, *rest):
+        most.append(sum(array.nbytes for array in jax.live_arrays()) + size * LANE_BYTES)
+        return call(run, some, size, *rest)
 
-def test_estimates_of_memory_hold():
-    """What XLA allocates for the kernels is no more than what is reckoned with."""
-    problems = join([planar(np.random.default_rng(8), 6) for _ in range(8)])
-    group = next(layouts(problems, 2**19))
-    from bdcc_jax.separation.device.flows import _fill, _start
-
-    def allocated(compiled):
-        analysis = compiled.memory_analysis()
-        return (
-            analysis.temp_size_in_bytes
-            + analysis.argument_size_in_bytes
-            + analysis.output_size_in_bytes
-        )
-
-    with jax.enable_x64(True):
-        placed = (_fill(group.padded, group.batch), *_start(group, None, group.batch))
-        kernel = pdlp.prepare.lower(*placed, "float64", False).compile()
-        assert allocated(kernel) <= group.bytes
-        graph = random_graph(np.random.default_rng(9), 200, 0.05)
-        arcs = bellman_ford.arc_groups(graph)
-        lengths, roots = np.zeros(graph.m + 1), np.zeros(128, np.int32)
-        near = bellman_ford.start_at(arcs, roots, np.inf)
-        sweeps = bellman_ford.come_nearer.lower(arcs, lengths, np.zeros(128), near, np.int32(9))
-        kernel = sweeps.compile()
-        assert allocated(kernel) <= 128 * device_finder.BYTES_PER_ENTRY * arcs.n_nodes
+    monkeypatch.setattr(batched, "_call", spy)
+    before = sum(array.nbytes for array in jax.live_arrays())
+    chains = solve_lanes(many, SETTINGS, (CPU,), budget)
+    assert max(most) - before <= budget
+    assert np.array_equal(chains.slot[:, : len(few.supply)], chains.slot[:, -len(few.supply) :])
 
 
 def test_devices_by_name():
@@ -255,21 +217,20 @@ def test_several_devices_give_the_results_of_one():
     code = """
 import jax, numpy as np
 import bdcc_jax
-from flow_lps import join, planar
-from bdcc_jax.separation.device.flows import solve_flows
+from bdcc_jax import Options, solve
+from families import planar
 
-bdcc_jax.base.compilation_cache.enable()
-rng = np.random.default_rng(0)
-problems = join([planar(rng, 7) for _ in range(40)])
-one = solve_flows(problems)
-for count in (2, 4):
-    several = solve_flows(problems, devices=tuple(jax.devices("cpu")[:count]))
-    for field in ("flow", "supply", "objective", "iterations", "converged"):
-        assert np.array_equal(getattr(one, field), getattr(several, field)), (count, field)
+graph = planar(np.random.default_rng(0), 9, 9)
+for options in (Options.paper(engine="pdlp"), Options(engine="pdlp", presolve=False)):
+    one, two = (solve(graph, options=options, device=device) for device in ("cpu", "all"))
+    assert two.device.count(",") == len(jax.devices("cpu")) - 1
+    assert one.labels.tolist() == two.labels.tolist()
+    rows = [[(r.rows, r.violated_roots, r.lower_bound) for r in x.history] for x in (one, two)]
+    assert rows[0] == rows[1]
 print("same", len(jax.devices("cpu")))
 """
-    process = python(code, flags="--xla_force_host_platform_device_count=4")
-    assert process.communicate()[0].split() == ["same", "4"]
+    process = python(code, flags="--xla_force_host_platform_device_count=2")
+    assert process.communicate()[0].split() == ["same", "2"]
 
 
 def test_two_processes_solve_their_shares_and_both_have_all_results():
@@ -453,10 +414,3 @@ def test_a_killed_run_goes_on(tmp_path):
     for i, graph in enumerate(instances):
         labels = np.load(out / f"g{i}.txt.labels.npy")
         assert labels.tolist() == solve(graph).labels.tolist()
-
-
-@pytest.mark.slow
-def test_memory_of_a_hundred_thousand_roots(monkeypatch):
-    rng = np.random.default_rng(7)
-    problems = join([planar(rng, 6) for _ in range(1000)] * 100)
-    assert most_alive(problems, 2**24, monkeypatch) <= 2**24

@@ -13,9 +13,8 @@ from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..options import Options, RowKind
-from .device.batched import BatchedSolver
-from .device.device_finder import DeviceFinder
 from .device.device_packing import DevicePackingEngine
+from .device.device_round import DeviceRound
 from .device.devices import Devices, Host, resolve
 from .packing import PackingEngine
 from .paper.ball import VIOLATION, Ball, BallFinder
@@ -108,11 +107,8 @@ def make_engine(
     compilation_cache.enable()
     compiler_memory.hand_back()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
-    first, share = where.devices[0], where.budget // 2
     if choice == "device_packing":
-        return DevicePackingEngine(graph, cover, options.ball_size, first, share)
-    return FlowEngine(
-        DeviceFinder(graph, cover, options.ball_size, first, share),
-        BatchedSolver(graph, variant, options.pdlp, where),
-        options.rows,
-    )
+        return DevicePackingEngine(
+            graph, cover, options.ball_size, where.devices[0], where.budget // 2
+        )
+    return DeviceRound(graph, cover, options, rng, where)
