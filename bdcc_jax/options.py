@@ -92,8 +92,7 @@ class Options:
         Subproblems see this many nodes: those on the shortest path to every violated edge (all of
         them, even if they are more), then the nearest to the root. None: all that can matter.
         'packing' starts with so many nodes a search, and goes further when too few rows come out;
-        with 'device_packing' it is the mean over the searches; the balls of 'pdlp' have 64 nodes in
-        any case.
+        with 'device_packing' it is the mean over the searches; 'pdlp' has no more than 64.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float

@@ -140,6 +140,16 @@ def test_balls_hold_shortest_paths_and_every_edge_between_their_nodes():
             assert sorted(edge) == sorted((int(nodes[0]), int(nodes[t])))
 
 
+def test_smaller_balls_hold_the_paths_to_their_targets_at_least():
+    graph = planar(np.random.default_rng(1), 20, 20)
+    x = graph.negative.astype(float)
+    balls, _ = batch_of(graph, x, Options.paper(engine="pdlp", ball_size=8))
+    sizes, targets = (balls.nodes >= 0).sum(1), (balls.target >= 0).sum(1)
+    assert np.median(sizes) == 8
+    assert (targets > 0).all()
+    assert solve(graph, options=Options(engine="pdlp", ball_size=8)).status == "optimal"
+
+
 def test_what_does_not_fit_makes_further_balls():
     """A star of long arms: three of them fill a ball."""
     arms, length = 12, 20

@@ -71,26 +71,28 @@ def gather_balls(
     starts: IntArray,
     far_ends: IntArray,
     edges: IntArray,
+    most: int,
     clock: Clock,
 ) -> Balls:
     """The balls of some roots: root r has the violated edges ``starts[r] : starts[r + 1]``.
 
     A ball holds the shortest paths to the nearest of the root's targets, as many as fit, then the
-    nodes on the most violated paths. What does not fit makes further balls, while there is room.
+    nodes on the most violated paths, up to ``most`` in all. What does not fit makes further balls,
+    while there is room.
     """
-    most = len(roots) + len(roots) // 4 + LANES
+    room = len(roots) + len(roots) // 4 + LANES
     balls = Balls(
-        np.empty(most, np.int64),
-        np.empty((most, NODES), np.int64),
-        np.zeros((most, ROWS, WIDTH), np.int32),
-        np.empty((most, ROWS, WIDTH), np.int32),
-        np.zeros((most, ROWS - NODES), np.int32),
-        np.empty((most, NODES), np.int64),
-        np.zeros(most),
+        np.empty(room, np.int64),
+        np.empty((room, NODES), np.int64),
+        np.zeros((room, ROWS, WIDTH), np.int32),
+        np.empty((room, ROWS, WIDTH), np.int32),
+        np.zeros((room, ROWS - NODES), np.int32),
+        np.empty((room, NODES), np.int64),
+        np.zeros(room),
     )
     tree = new_tree(positive)
     with clock.alarm() as stop:
-        count = _gather(positive, tree, x, roots, starts, far_ends, edges, balls, stop)
+        count = _gather(positive, tree, x, roots, starts, far_ends, edges, most, balls, stop)
     clock.check()
     some: list[Any] = [array[:count] for array in balls]
     return Balls(*some)
@@ -105,6 +107,7 @@ def _gather(
     starts: IntArray,
     far_ends: IntArray,
     edges: IntArray,
+    most: int,
     balls: Balls,
     stop: BoolArray,
 ) -> int:
@@ -170,7 +173,7 @@ def _gather(
                 found += 1
             if found > 0:
                 for v in seen:
-                    if size == NODES:
+                    if size >= min(most, NODES):
                         break
                     if local[v] < 0:
                         more = _add(positive, v, local, degree, nodes, size, extra)

@@ -96,6 +96,7 @@ class DeviceRound:
             starts,
             cover.far_ends[chosen],
             cover.edges[chosen],
+            self._options.ball_size or NODES,
             clock,
         )
         parts, served = [], np.zeros(len(cover), bool)
