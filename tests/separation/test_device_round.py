@@ -272,6 +272,14 @@ def test_roots_without_useful_paths_give_their_shortest_cycles(monkeypatch):
     assert result.objective == pytest.approx(solve(graph).objective)
 
 
+def test_one_heavy_edge_does_not_drown_the_rest():
+    """Amounts are counted in units of what can flow, not of what is asked for."""
+    graph = Graph.from_edges([0, 1, 2, 0, 1], [1, 2, 3, 3, 3], [1.0, 2.0, 1.0, -1e9, -0.5])
+    separation = engine_for(graph).separate(graph.negative.astype(float), Clock(None))
+    assert separation.fallbacks == 0
+    assert separation.violated_roots >= 1
+
+
 def test_lanes_have_one_answer_in_any_company():
     rng = np.random.default_rng(5)
     graph = planar(rng, 12, 12)

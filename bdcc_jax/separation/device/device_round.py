@@ -122,11 +122,14 @@ class DeviceRound:
         """The LPs on the balls, amounts in units of the largest supply of each."""
         size = np.abs(self._graph.weights)
         is_edge, is_target = balls.edge >= 0, balls.target >= 0
-        supply = np.where(is_target, size[balls.target], 0.0)
+        capacity = np.where(is_edge, size[balls.edge], 0.0)
+        by_row = capacity.sum(2)
+        out_of = by_row[:, :NODES].copy()
+        np.add.at(out_of, (np.arange(len(balls))[:, None], balls.owner), by_row[:, NODES:])
+        # No target sends more than its edges take, and no edge takes more than all targets send.
+        supply = np.minimum(np.where(is_target, size[balls.target], 0.0), out_of)
         unit = supply.max(1)
-        # More than all supplies together can never flow.
-        capacity = np.where(is_edge, size[balls.edge], 0.0) / unit[:, None, None]
-        capacity = np.minimum(capacity, (supply.sum(1) / unit)[:, None, None])
+        capacity = np.minimum(capacity, supply.sum(1)[:, None, None]) / unit[:, None, None]
         price, charge = self._direction(balls)
         return Problems(
             neighbor=balls.neighbor,
