@@ -77,7 +77,6 @@ def decompose(problems: Problems, point: Point) -> Chains:
         share = jnp.minimum(1.0, width / jnp.maximum(load, 1.0))
         least = jnp.min(jnp.where(on_way, share[:, None, :], 1.0), 2)
         amount = jnp.floor(sends * least)
-        # A share of less than a unit is given to the target itself, so that passes make progress.
         used = jnp.sum(jnp.where(on_way, amount[:, :, None], 0.0), 1)
 
         circles = (
