@@ -17,8 +17,8 @@ from .base.clock import Clock
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Failure, Result
-from .search.pool import Pool
 from .separation.device.devices import Devices, Host
+from .separation.device.pool import Pool
 from .show.batch_progress import BatchPrinter
 from .solve import Attempt, check_arguments
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+import warnings
+from dataclasses import InitVar, dataclass, field, fields
 from math import inf
 from typing import Any, Literal, get_args
 
@@ -20,39 +21,48 @@ LEAST_MEMORY = 2**20
 """Least memory budget in bytes: less does not hold the smallest batch of the smallest problems."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PDLPOptions:
-    """When to stop, and how precisely to compute.
+    """How the engine 'pdlp' solves its LPs.
 
     Parameters
     ----------
-    tolerance : float
-        A problem has converged when its duality gap and its violation of conservation (priced
-        at the largest reward) are at most this part of its value.
-    iteration_limit : int
-        Problems that need more are returned as they are, marked as not converged.
-    single_iterations : int
-        Iterations in float32; what has not converged by then continues in float64.
+    iterations : int
+        Of every LP, rounded up to a multiple of 16. More make the rows better and a round longer;
+        the rows are valid in any case.
     activity : {'price', 'row'}
         How a Magnanti-Wong problem keeps the share tau of the violation: by the price at which its
-        objective enters the original one, or, as in the paper, by a row, which is slower.
+        objective enters the original one, or, as in the paper, by a row.
+    tolerance, iteration_limit, single_iterations : deprecated
+        Without effect: there is no test for convergence, and no second precision, any more.
     """
 
-    tolerance: float = 1e-3
-    iteration_limit: int = 1000
-    single_iterations: int = 128
+    iterations: int = 128
     activity: ActivityKind = "price"
+    tolerance: InitVar[float | None] = None
+    iteration_limit: InitVar[int | None] = None
+    single_iterations: InitVar[int | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(
+        self,
+        tolerance: float | None,
+        iteration_limit: int | None,
+        single_iterations: int | None,
+    ) -> None:
         _check_choice("activity", self.activity, get_args(ActivityKind))
-        _store(
-            self,
-            tolerance=as_number("tolerance", self.tolerance),
-            iteration_limit=as_count("iteration_limit", self.iteration_limit, at_least=1),
-            single_iterations=as_count("single_iterations", self.single_iterations, at_least=0),
-        )
-        if not 0.0 < self.tolerance < 1.0:
-            raise ValueError(f"tolerance must lie strictly between 0 and 1, not {self.tolerance}")
+        _store(self, iterations=as_count("iterations", self.iterations, at_least=1))
+        for name, value in (
+            ("tolerance", tolerance),
+            ("iteration_limit", iteration_limit),
+            ("single_iterations", single_iterations),
+        ):
+            if value is not None:
+                warnings.warn(
+                    f"PDLPOptions({name}=...) has no effect any more: 'pdlp' makes a fixed number "
+                    "of iterations in one precision; use iterations",
+                    DeprecationWarning,
+                    stacklevel=3,
+                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +92,7 @@ class Options:
         Subproblems see this many nodes: those on the shortest path to every violated edge (all of
         them, even if they are more), then the nearest to the root. None: all that can matter.
         A search of 'packing' settles this many nodes at first, and more if too few rows come out;
-        with 'device_packing' it is the mean over the searches.
+        with 'device_packing' it is the mean over the searches; 'pdlp' has no more than 64.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float
@@ -116,7 +126,7 @@ class Options:
         Bytes that the batched calls of 'pdlp' and 'device_packing' may take on each device; what
         does not fit is done in chunks. None: half of what is free.
     pdlp : PDLPOptions
-        Tolerance and limits of the engine 'pdlp'.
+        How the engine 'pdlp' solves its LPs.
 
     Examples
     --------

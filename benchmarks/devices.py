@@ -5,29 +5,27 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import jax
 
 from bdcc_jax import Graph, Options, PDLPOptions
 from bdcc_jax.base import compilation_cache
-from bdcc_jax.separation.device.batched import Batch
-from bdcc_jax.separation.device.flow_problems import FlowProblems
-from bdcc_jax.separation.device.flows import solve_flows
+from bdcc_jax.separation.device.balls import NODES
+from bdcc_jax.separation.device.batched import Settings, solve_batch
+from bdcc_jax.separation.device.flow_lps import INNER, Problems
 
 from . import lp_solvers
 from .instances import Instance
 from .markdown import table
 from .methods import Method, Outcome, bdcc
 from .plots import grid, save
-from .pool import subproblems
+from .pool import some, subproblems
 from .runs import Job
 from .store import Record
 
 TITLE = "Devices"
 PHASES = ("master", "detection", "subproblems", "rounding")
 BATCHES = tuple(4**i for i in range(7))
-BALL = 64
 REPEATS = 3
 HIGHS_LPS = 256
 THROUGHPUT = "subproblems on "
@@ -36,8 +34,8 @@ NO_GPU = "JAX sees no GPU here: the CPU part only."
 NOTE = f"""\
 Without presolve, the second of two runs, so without compilation. `device_packing` leaves rounds
 with few violated edges to the host. The master is always HiGHS' on the CPU. Throughput: flow LPs of
-the first, middle and last round, {BALL} nodes each, not reduced, to a tolerance of 1e-3, best of
-{REPEATS}, with the way to the device and back; HiGHS solves the same LPs one after another on one
+the first, middle and last round, {NODES} nodes each, best of {REPEATS}, with the way to the device
+and back and the decomposition into paths; HiGHS solves the same LPs one after another on one
 core."""
 
 
@@ -84,15 +82,14 @@ def throughput(device: jax.Device) -> Method:
     def run(graph: Graph, time_limit: float) -> Outcome:
         compilation_cache.enable()
         begin = time.perf_counter()
-        items = subproblems(graph, BALL)
-        parts = [Batch(item.graph, [item.ball], item.x).problems for item in items]
-        few = FlowProblems.concatenate(parts[:HIGHS_LPS])
+        problems = subproblems(graph)
+        few = lp_solvers.FlowLPs.of(some(problems, slice(HIGHS_LPS)))
         highs = lp_solvers.highs(few)[0] / len(few)
-        sizes = [size for size in BATCHES if size <= len(parts)]
+        sizes = [size for size in BATCHES if size <= len(problems.supply)]
         measured = []
         for size in sizes:
-            seconds, converged = _measure(FlowProblems.concatenate(parts[:size]), device)
-            measured.append({"batch": size, "seconds": seconds, "converged": converged})
+            seconds = _measure(some(problems, slice(size)), device)
+            measured.append({"batch": size, "seconds": seconds})
             if time.perf_counter() - begin > time_limit:
                 break
         return {
@@ -105,16 +102,16 @@ def throughput(device: jax.Device) -> Method:
             "throughput": measured,
         }
 
-    return Method(THROUGHPUT + name_of(device), run, {"ball": BALL}, warm_up=False)
+    return Method(THROUGHPUT + name_of(device), run, {"ball": NODES}, warm_up=False)
 
 
-def _measure(problems: Any, device: jax.Device) -> tuple[float, float]:
-    seconds = []
+def _measure(problems: Problems, device: jax.Device) -> float:
+    seconds, settings = [], Settings(1, 0.0, False, PDLPOptions().iterations // INNER)
     for _ in range(1 + REPEATS):
         begin = time.perf_counter()
-        solution = solve_flows(problems, PDLPOptions(), devices=(device,))
+        solve_batch(problems, settings, (device,), 2**31)
         seconds.append(time.perf_counter() - begin)
-    return min(seconds[1:]), float(solution.converged.mean())
+    return min(seconds[1:])
 
 
 def report(runs: list[Record], out: Path) -> str:
@@ -143,7 +140,7 @@ def report(runs: list[Record], out: Path) -> str:
 
 
 def _throughput_table(batches: list[Record]) -> str:
-    headings = ["LPs of", "device", "batch", "LPs a second", "ms an LP", "HiGHS ms", "converged"]
+    headings = ["LPs of", "device", "batch", "LPs a second", "ms an LP", "HiGHS ms"]
     return table(
         headings,
         [
@@ -154,7 +151,6 @@ def _throughput_table(batches: list[Record]) -> str:
                 f"{point['batch'] / point['seconds']:,.0f}",
                 f"{1e3 * point['seconds'] / point['batch']:.3f}",
                 f"{1e3 * run['highs_seconds']:.3f}",
-                f"{point['converged']:.1%}",
             ]
             for run in batches
             for point in run["throughput"]

@@ -6,18 +6,59 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import highspy
 import jax
 import numpy as np
 
-from bdcc_jax.separation.device.flow_problems import FlowProblems
+from bdcc_jax.separation.device.balls import NODES
+from bdcc_jax.separation.device.flow_lps import Problems
 
-FIELDS = ("nodes", "edges", "tail", "head", "cost", "capacity", "reward", "supply")
+
+@dataclass(frozen=True, eq=False)
+class FlowLPs:
+    """Flow LPs end to end: LP b has ``nodes[b] : nodes[b + 1]``, its root first, and its edges."""
+
+    nodes: np.ndarray
+    edges: np.ndarray
+    tail: np.ndarray
+    head: np.ndarray
+    cost: np.ndarray
+    capacity: np.ndarray
+    reward: np.ndarray
+    supply: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.nodes) - 1
+
+    @staticmethod
+    def of(problems: Problems) -> FlowLPs:
+        """The same LPs without padding: every edge once, and no nodes without any."""
+        lanes = len(problems.supply)
+        own = np.concatenate([np.tile(np.arange(NODES), (lanes, 1)), problems.owner], 1)
+        tail, head = np.broadcast_arrays(own[:, :, None], problems.neighbor)
+        # A slot at the root is the only one of its edge; of two slots the one of the larger end.
+        at = np.nonzero((problems.capacity > 0) & (problems.neighbor < tail))
+        count = 1 + np.maximum(tail, head).max(axis=(1, 2), where=problems.capacity > 0, initial=0)
+        real = np.arange(NODES) < count[:, None]
+        counts = count, np.bincount(at[0], minlength=lanes)
+        starts = [np.concatenate([[0], np.cumsum(each)]) for each in counts]
+        amounts = (problems.cost, problems.capacity)
+        return FlowLPs(
+            *starts,
+            tail[at],
+            head[at],
+            *(array[at].astype(float) for array in amounts),
+            *(array[real].astype(float) for array in (problems.reward, problems.supply)),
+        )
 
 
-def highs(problems: FlowProblems) -> tuple[float, np.ndarray]:
+FIELDS = tuple(field.name for field in fields(FlowLPs))
+
+
+def highs(problems: FlowLPs) -> tuple[float, np.ndarray]:
     """Seconds in passModel and run, one LP after another, simplex without presolve; and values."""
     seconds, values = 0.0, []
     for b in range(len(problems)):
@@ -34,7 +75,7 @@ def highs(problems: FlowProblems) -> tuple[float, np.ndarray]:
     return seconds, np.array(values)
 
 
-def _highs_model(problems: FlowProblems, b: int) -> highspy.HighsLp:
+def _highs_model(problems: FlowLPs, b: int) -> highspy.HighsLp:
     """The split form f = f+ - f-, by columns, with a free row for the root."""
     nodes, tail, head, cost, capacity, reward, supply = _part(problems, b)
     edges, target = len(tail), np.flatnonzero(supply > 0)
@@ -55,14 +96,14 @@ def _highs_model(problems: FlowProblems, b: int) -> highspy.HighsLp:
     return lp
 
 
-def _part(problems: FlowProblems, b: int) -> tuple:
+def _part(problems: FlowLPs, b: int) -> tuple:
     n = slice(problems.nodes[b], problems.nodes[b + 1])
     e = slice(problems.edges[b], problems.edges[b + 1])
     edges = (a[e] for a in (problems.tail, problems.head, problems.cost, problems.capacity))
     return (n.stop - n.start, *edges, problems.reward[n], problems.supply[n])
 
 
-def ortools(problems: FlowProblems) -> float | None:
+def ortools(problems: FlowLPs) -> float | None:
     """Seconds of SimpleMinCostFlow in a process of its own; None where it is not installed."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lps.npz"
@@ -72,7 +113,7 @@ def ortools(problems: FlowProblems) -> float | None:
     return float(run.stdout) if run.returncode == 0 else None
 
 
-def mpax(problems: FlowProblems, tolerance: float) -> tuple[float, float] | None:
+def mpax(problems: FlowLPs, tolerance: float) -> tuple[float, float] | None:
     """Seconds of MPAX, vmapped over dense padded LPs, and the share solved; None if not there."""
     try:
         from mpax import create_lp, r2HPDHG

@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import bdcc_jax
-from bdcc_jax import Graph
-from bdcc_jax.base.arrays import FloatArray
+from bdcc_jax import Graph, Options
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
 from bdcc_jax.search.cutting_planes import cutting_planes
-from bdcc_jax.separation.engine import FlowEngine
-from bdcc_jax.separation.paper.ball import Ball
-from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
-from bdcc_jax.separation.paper.reference import ReferenceSolver
+from bdcc_jax.separation.device.device_round import DeviceRound
+from bdcc_jax.separation.device.devices import Devices, resolve
+from bdcc_jax.separation.device.flow_lps import Problems
 
 
-@dataclass(frozen=True, eq=False)
-class Subproblem:
-    """One violated root at one solution of the master."""
+class RecordingRound(DeviceRound):
+    """Keeps the LPs of every round."""
 
-    graph: Graph
-    ball: Ball
-    x: FloatArray
+    def __init__(self, graph: Graph) -> None:
+        cover, rng = vertex_cover(graph, "greedy"), np.random.default_rng(0)
+        options = Options(engine="pdlp", tau=0.5)
+        super().__init__(graph, cover, options, rng, Devices((resolve("cpu"),)))
+        self.rounds: list[Problems] = []
+
+    def _problems(self, *arguments: Any) -> Problems:
+        self.rounds.append(super()._problems(*arguments))
+        return self.rounds[-1]
 
 
-def subproblems(graph: Graph, ball_size: int) -> list[Subproblem]:
+def subproblems(graph: Graph) -> Problems:
     """All subproblems of the first, the middle and the last round of the LP phase."""
-    clock, master = Clock(None), Master(graph.weights)
-    finder = DijkstraFinder(graph, vertex_cover(graph, "greedy"), ball_size)
-    engine = FlowEngine(finder, ReferenceSolver(graph), "split")
-    rounds: list[tuple[list[Ball], FloatArray]] = []
-    for cut in cutting_planes(master, [engine.separate], clock):
-        if not cut.last:
-            rounds.append((finder.find(cut.x, clock), cut.x))
-    chosen = sorted({0, len(rounds) // 2, len(rounds) - 1}) if rounds else []
-    return [Subproblem(graph, ball, rounds[r][1]) for r in chosen for ball in rounds[r][0]]
+    engine = RecordingRound(graph)
+    for _ in cutting_planes(Master(graph.weights), [engine.separate], Clock(None)):
+        pass
+    rounds = engine.rounds
+    return join([rounds[r] for r in sorted({0, len(rounds) // 2, len(rounds) - 1})])
 
 
-def pool(
-    data: Path | None, families: tuple[str, ...], ball_size: int, most: int
-) -> list[Subproblem]:
+def join(parts: list[Problems]) -> Problems:
+    """Several batches as one."""
+    return Problems(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+def some(problems: Problems, chosen: Any) -> Problems:
+    """The chosen lanes, by a slice or an index."""
+    return Problems(*(array[chosen] for array in problems))
+
+
+def pool(data: Path | None, families: tuple[str, ...], most: int) -> Problems:
     """Subproblems of the instances of some families, or of pictures that scikit-image brings."""
-    found = []
-    for graph in graphs(data, families, most):
-        found += subproblems(graph, ball_size)
-    order = np.random.default_rng(0).permutation(len(found))
-    return [found[i] for i in order]
+    found = join([subproblems(graph) for graph in graphs(data, families, most)])
+    return some(found, np.random.default_rng(0).permutation(len(found.supply)))
 
 
 def graphs(data: Path | None, families: tuple[str, ...], most: int) -> list[Graph]:

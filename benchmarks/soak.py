@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bdcc_jax import Graph, Options, PDLPOptions, Rejected, Result, solve, verify
+from bdcc_jax import Graph, Options, Rejected, Result, solve, verify
 from bdcc_jax.presolve import presolve
 
 from .exact_optimum import exact_cost, exact_optimum
@@ -38,11 +38,9 @@ OPTIONS = {
     "reference, split rows": Options(engine="reference", presolve=False, tau=0.5),
     "device_packing": Options(engine="device_packing", presolve=False),
     "pdlp": Options(engine="pdlp", presolve=False, heuristics=False),
-    "pdlp, float64": Options(
-        engine="pdlp", pdlp=PDLPOptions(single_iterations=16), presolve=False, heuristics=False
-    ),
+    "paper, pdlp": Options.paper(engine="pdlp"),
 }
-ON_JAX = ("device_packing", "pdlp", "pdlp, float64")
+ON_JAX = ("device_packing", "pdlp", "paper, pdlp")
 """They compile a kernel for every new shape, and keep it: that too is memory."""
 
 HEAVY = ("heavy inside", "heavy beside", "two magnitudes", "cancelling", "smallest")

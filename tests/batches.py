@@ -8,7 +8,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from families import planar
 from oracles import random_graph
+
+from bdcc_jax import Options, solve
+from bdcc_jax.base.clock import TimeLimitReached
+from bdcc_jax.separation.device import devices
 
 ROOT = Path(__file__).parent.parent
 
@@ -35,3 +40,18 @@ def python(code, *, flags="", **environment):
         stdout=subprocess.PIPE,
         text=True,
     )
+
+
+def lanes(monkeypatch, seed=0, side=8):
+    """The LPs of a round, as an engine asks for them."""
+    taken = []
+
+    def take(problems, *_):
+        taken.append(problems)
+        raise TimeLimitReached
+
+    with monkeypatch.context() as patched:
+        patched.setattr(devices, "solve_batch", take)
+        options = Options.paper(engine="pdlp", cover="greedy")
+        solve(planar(np.random.default_rng(seed), side, side), options=options)
+    return taken[0]

@@ -80,7 +80,7 @@ def search(
     keys[0], nodes[0] = 0.0, root
     while size > 0:
         d, u = keys[0], nodes[0]
-        _drop_top(keys, nodes, size)
+        drop_top(keys, nodes, size)
         size -= 1
         if d > distance[u]:
             continue
@@ -102,13 +102,13 @@ def search(
                     touched += 1
                 distance[v], tree.depth[v] = there, tree.depth[u] + 1
                 tree.parent[v], tree.edge[v] = u, e
-                _push(keys, nodes, size, there, v)
+                push(keys, nodes, size, there, v)
                 size += 1
     return touched
 
 
 @compiled
-def _push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node: int) -> None:
+def push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node: int) -> None:
     """Add an entry to a binary heap of ``size`` entries."""
     i = size
     while i > 0:
@@ -121,7 +121,7 @@ def _push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, nod
 
 
 @compiled
-def _drop_top(keys: FloatArray, nodes: NDArray[np.int32], size: int) -> None:
+def drop_top(keys: FloatArray, nodes: NDArray[np.int32], size: int) -> None:
     """Remove the smallest of ``size`` entries from a binary heap."""
     last = size - 1
     key, node = keys[last], nodes[last]

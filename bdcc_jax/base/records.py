@@ -63,9 +63,9 @@ class Round:
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
     went. Of dual ascent, ``rows`` are triangles, and the sweeps are in ``master_seconds``. Bounds
-    are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that did not
-    converge in the batch and were solved by the exact reference instead, and those that HiGHS
-    itself failed on, whose shortest cycles became the rows. ``slowest_root_seconds`` is what is
+    are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that gave
+    nothing useful, on a device or because HiGHS failed: the shortest violated cycles became their
+    rows. ``slowest_root_seconds`` is what is
     left of detection and subproblems with a processor for every root: the longest search, the
     longest LPs and the longest row; None where an engine takes all roots at once.
     """

@@ -90,7 +90,8 @@ def _join(n: int, now: _Round) -> _Round:
     def over_ends(function: str, values: jax.Array, start: jax.Array) -> jax.Array:
         """Sum or maximum of the values of its edges, for every node."""
         first = getattr(start.at[now.u], function)(values)
-        return getattr(first.at[now.v], function)(values)
+        both: jax.Array = getattr(first.at[now.v], function)(values)
+        return both
 
     most = over_ends("max", pull, jnp.zeros(n, w_type := now.w.dtype))
     weight = over_ends("add", jnp.abs(now.w), jnp.zeros(n, w_type))

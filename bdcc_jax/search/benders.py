@@ -202,7 +202,7 @@ class Benders:
         for cut in turns:
             self._x = cut.x
             if cut.found.fallbacks:
-                logger.info("%d subproblems fell back to an exact solver", cut.found.fallbacks)
+                logger.info("%d subproblems gave only shortest cycles", cut.found.fallbacks)
             if cut.last and not cut.converged:
                 logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
             self._round(cut.x, cut.converged)

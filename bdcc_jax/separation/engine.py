@@ -13,12 +13,11 @@ from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..options import Options, RowKind
-from .device.batched import BatchedSolver
-from .device.device_finder import DeviceFinder
 from .device.device_packing import DevicePackingEngine
+from .device.device_round import DeviceRound
 from .device.devices import Devices, Host, resolve
 from .packing import PackingEngine
-from .paper.ball import VIOLATION, Ball, BallFinder
+from .paper.ball import VIOLATION, Ball
 from .paper.dijkstra import DijkstraFinder
 from .paper.magnanti_wong import MagnantiWong
 from .paper.paths import Flow, aggregated_row, cycle_rows, decompose, shortest_cycles
@@ -33,27 +32,20 @@ class Engine(Protocol):
         """Rows that cut off x, some whenever x violates a cycle inequality."""
 
 
-class SubproblemSolver(Protocol):
-    """Solves the subproblems of one round; rows are valid whatever it returns."""
-
-    def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
-        """One flow or more a ball: those of all balls in order, then again in order, ..."""
-
-
 class FlowEngine:
-    """Lines 6 to 13 of Algorithm 1 by solving one LP for every violated root.
+    """Lines 6 to 13 of Algorithm 1 by solving one LP after another for every violated root.
 
     Parameters
     ----------
-    finder : BallFinder
+    finder : DijkstraFinder
         Detects violations.
-    solver : SubproblemSolver
+    solver : ReferenceSolver
         Solves the subproblems of the violated roots.
     rows : {'split', 'aggregated'}
         What a flow is turned into.
     """
 
-    def __init__(self, finder: BallFinder, solver: SubproblemSolver, rows: RowKind) -> None:
+    def __init__(self, finder: DijkstraFinder, solver: ReferenceSolver, rows: RowKind) -> None:
         self._finder, self._solver, self._kind = finder, solver, rows
 
     def separate(self, x: FloatArray, clock: Clock) -> Separation:
@@ -107,11 +99,8 @@ def make_engine(
         )
     compilation_cache.enable()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
-    first, share = where.devices[0], where.budget // 2
     if choice == "device_packing":
-        return DevicePackingEngine(graph, cover, options.ball_size, first, share)
-    return FlowEngine(
-        DeviceFinder(graph, cover, options.ball_size, first, share),
-        BatchedSolver(graph, variant, options.pdlp, where),
-        options.rows,
-    )
+        return DevicePackingEngine(
+            graph, cover, options.ball_size, where.devices[0], where.budget // 2
+        )
+    return DeviceRound(graph, cover, options, rng, where)

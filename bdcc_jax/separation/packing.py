@@ -123,11 +123,15 @@ class PackingEngine:
                 break
             self._reach, rows = GROWTH * self._reach, wider
             self._futile = inf
-        # Only edges of hardly any weight, or very long paths, are left: now without any margin.
+        # Only edges of hardly any weight, or very long paths, are left.
         if len(rows) == 0:
             clock.check()
-            rows = self._pack(x, violated, self._graph.n + 1, clock, margin=0.0)
+            rows = self.shortest(x, violated, clock)
         return rows
+
+    def shortest(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
+        """Shortest cycles of edges that :func:`violated_edges` has found, without any margin."""
+        return self._pack(x, violated, self._graph.n + 1, clock, margin=0.0)
 
     def _pack(
         self,

@@ -18,7 +18,7 @@ class Separation:
     violated_roots : int
         Roots that were found to have a violated cycle inequality.
     fallbacks : int
-        Subproblems that a batched solver handed over to the exact one.
+        Subproblems that gave nothing useful: the shortest violated cycles are in their place.
     satisfied : bool
         Whether exact detection has found that x satisfies all cycle inequalities. Nothing else
         may say so: rows that do not come out, and searches that were cut short, say nothing.

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from alarms import CountingClock, set_alarm
 from families import planar, wheel, wheel_solution
-from flow_lps import batch, exact, lead_back
 from oracles import random_graph
 
-from bdcc_jax import Graph, PDLPOptions
+from bdcc_jax import Graph, Options
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance import cover
 from bdcc_jax.instance.cover import vertex_cover
@@ -19,18 +18,11 @@ from bdcc_jax.instance.graph import canonical_labels
 from bdcc_jax.primal import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
 from bdcc_jax.primal.kernighan_lin import improve
 from bdcc_jax.separation import odd_wheels, packing, violations
-from bdcc_jax.separation.device import (
-    bellman_ford,
-    cell_packing,
-    device_packing,
-    flow_network,
-    kernels,
-    reduction,
-    restriction,
-)
-from bdcc_jax.separation.device.device_finder import DeviceFinder
+from bdcc_jax.separation.device import balls, batched, cell_packing, device_packing, limits
+from bdcc_jax.separation.device.detection import Detector
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
-from bdcc_jax.separation.device.flows import solve_flows
+from bdcc_jax.separation.device.device_round import DeviceRound
+from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.engine import FlowEngine
 from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
@@ -163,23 +155,6 @@ def test_stopped_wheels_are_wheels(after, monkeypatch):
             violated_wheels(graph, x, NO_LIMIT)
 
 
-@pytest.mark.parametrize("after", [0, 1, 7])
-def test_what_is_not_reduced_any_more_stays_right(after, monkeypatch):
-    alarm = set_alarm(monkeypatch, after, reduction, flow_network)
-    lead_back(batch(0, free=False))
-    assert alarm.looks == after + 1
-
-
-@pytest.mark.parametrize("after", [0, 3])
-def test_a_stopped_restriction_keeps_the_known_flow(after, monkeypatch):
-    problems = batch(0, free=False)
-    flow = exact(problems).flow
-    alarm = set_alarm(monkeypatch, after, restriction)
-    restricted = restriction.restrict(problems, flow, NO_LIMIT)
-    assert (np.abs(flow) <= restricted.capacity + 1e-8 * problems.capacity).all()
-    assert alarm.looks == after + 1
-
-
 def stops_everywhere(work, least):
     """Work that looks at the clock often enough stops at each of these looks."""
     clock = CountingClock()
@@ -193,25 +168,25 @@ def stops_everywhere(work, least):
 
 
 def test_batched_detection_looks_at_the_clock_between_sweeps(monkeypatch):
-    monkeypatch.setitem(bellman_ford.ENTRIES, "cpu", 1)
+    monkeypatch.setitem(limits.ENTRIES, "cpu", 1)
     # A path of many edges takes as many sweeps.
     n = 30
     u, v = np.append(np.arange(n - 1), 0), np.append(np.arange(1, n), n - 1)
     graph = Graph.from_edges(u, v, np.append(np.ones(n - 1), -1.0))
-    finder = DeviceFinder(graph, vertex_cover(graph, "greedy"), None, CPU)
-    stops_everywhere(lambda clock: finder.find(graph.negative.astype(float), clock), 2 * n)
+    detector = Detector(graph, vertex_cover(graph, "greedy"), CPU, 2**20)
+    x = np.where(graph.negative, 1.0, 1.0 / 64)
+    stops_everywhere(lambda clock: detector.violated(x, clock), n)
 
 
 def test_pieces_of_bellman_ford_make_the_whole(monkeypatch):
     graph = mesh()
-    x, balls = at_some_x(graph), []
+    x, found = at_some_x(graph), []
     for entries in (2**27, 1):
-        monkeypatch.setitem(bellman_ford.ENTRIES, "cpu", entries)
-        finder = DeviceFinder(graph, vertex_cover(graph, "greedy"), None, CPU)
-        balls.append(finder.find(x, NO_LIMIT))
-    for one, other in zip(*balls, strict=True):
-        assert one.nodes.tolist() == other.nodes.tolist()
-        assert one.tree.tolist() == other.tree.tolist()
+        monkeypatch.setitem(limits.ENTRIES, "cpu", entries)
+        detector = Detector(graph, vertex_cover(graph, "greedy"), CPU, 2**20)
+        found.append(detector.violated(x, NO_LIMIT).tolist())
+    assert found[0] == found[1]
+    assert any(found[0])
 
 
 def test_packing_on_a_device_looks_at_the_clock_between_its_steps(monkeypatch):
@@ -219,7 +194,7 @@ def test_packing_on_a_device_looks_at_the_clock_between_its_steps(monkeypatch):
     graph = random_graph(np.random.default_rng(3), 30, 0.4)
     x, found = graph.negative.astype(float), []
     for entries in (2**27, 1):
-        monkeypatch.setitem(bellman_ford.ENTRIES, "cpu", entries)
+        monkeypatch.setitem(limits.ENTRIES, "cpu", entries)
         engine = DevicePackingEngine(graph, vertex_cover(graph, "greedy"), 64, CPU)
         clock = CountingClock()
         found.append((clock, engine.separate(x, clock).rows))
@@ -229,31 +204,29 @@ def test_packing_on_a_device_looks_at_the_clock_between_its_steps(monkeypatch):
     stops_everywhere(lambda clock: engine.separate(x, clock), pieces.checks)
 
 
-def test_flow_lps_look_at_the_clock_for_every_group_and_every_piece(monkeypatch):
-    problems = batch(0, free=False)
-    whole = solve_flows(problems)
-    monkeypatch.setattr(kernels, "AT_ONCE", 0)
-    monkeypatch.setattr(kernels, "ELIMINATED", 1)
-    pieces = solve_flows(problems)
-    assert pieces.converged.tolist() == whole.converged.tolist()
-    assert pieces.objective == pytest.approx(whole.objective, rel=1e-2, abs=1e-6)
-    blocks = sum(-(-int(n) // 16) for n in np.unique(np.diff(problems.nodes)))
-    stops_everywhere(lambda clock: solve_flows(problems, check=clock.check), blocks)
+def test_a_round_on_the_device_looks_at_the_clock_before_every_batch(monkeypatch):
+    monkeypatch.setitem(batched.LANES, "cpu", (batched.CHUNK,))
+    graph = mesh(side=12)
+    roots, x = vertex_cover(graph, "greedy"), graph.negative.astype(float)
+    rng = np.random.default_rng(0)
+    engine = DeviceRound(graph, roots, Options(engine="pdlp"), rng, Devices((CPU,)))
+    violated = engine.separate(x, NO_LIMIT).violated_roots
+    assert violated > 2 * batched.CHUNK
+    stops_everywhere(lambda clock: engine.separate(x, clock), violated // batched.CHUNK)
 
 
-def test_large_calls_do_fewer_checks_and_arrive_at_the_same(monkeypatch):
-    problems = batch(0, free=False)
-    whole = solve_flows(problems, PDLPOptions(1e-4))
-    counts = []
-    monkeypatch.setattr(kernels.pdlp, "ENTRIES_PER_CALL", 1)
-    kernels.pdlp.advance.clear_cache()
-    kernels.Kernels.on.cache_clear()
-    few = solve_flows(problems, PDLPOptions(1e-4), check=lambda: counts.append(1))
-    kernels.pdlp.advance.clear_cache()
-    kernels.Kernels.on.cache_clear()
-    assert few.flow.tolist() == whole.flow.tolist()
-    assert few.iterations.tolist() == whole.iterations.tolist()
-    assert len(counts) > whole.iterations.max() // kernels.pdlp.INNER_STEPS / 2
+def test_balls_that_are_not_all_gathered_are_no_balls(monkeypatch):
+    graph = mesh()
+    roots, x = vertex_cover(graph, "greedy"), graph.negative.astype(float)
+    rng = np.random.default_rng(0)
+    engine = DeviceRound(graph, roots, Options(engine="pdlp"), rng, Devices((CPU,)))
+    with pytest.raises(TimeLimitReached):
+        engine.separate(x, Clock(0.0))
+    alarm = set_alarm(monkeypatch, 1, balls)
+    clock = CountingClock(1)
+    with pytest.raises(TimeLimitReached):
+        engine.separate(x, clock)
+    assert alarm.looks == 2
 
 
 def test_exact_subproblems_look_at_the_clock_once_a_root_and_once_a_row():

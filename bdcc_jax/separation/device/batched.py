@@ -1,267 +1,176 @@
-"""The subproblems of a round as one batch of flow LPs for the first-order solver."""
+"""LPs of balls in batches of one shape, on one device or divided among several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from itertools import pairwise
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array, lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from numpy.typing import NDArray
 
-from ...base.arrays import FloatArray, IntArray
-from ...base.clock import Clock
-from ...instance.graph import Graph
-from ...options import ActivityKind, PDLPOptions
-from ..paper.ball import Ball
-from ..paper.magnanti_wong import MagnantiWong
-from ..paper.paths import Flow
-from ..paper.reference import ReferenceSolver
-from .devices import Devices
-from .flow_problems import FlowProblems, magnanti_wong, magnanti_wong_by_price
-from .flows import Solution, expand
-from .reduction import reduce_flows
-from .restriction import restrict
+from .balls import NODES
+from .flow_lps import Point, Problems, advance, pose, prepare, start
+from .limits import Check, is_out_of_memory, kind_of
+from .paths_of_flow import PASSES, Chains, decompose
 
-SHARING_GAIN = 8.0
-"""How much faster an entry of a shared preconditioner is applied than one of a problem's own."""
+CHUNK = 4
+"""Lanes that a CPU works on at a time, one chunk after another: they stay in its cache."""
 
-LEAST_SHARED = 64
-"""Nodes of a graph that is shared: below, a preconditioner for each costs nothing."""
+LANES = {"cpu": (CHUNK, 64), "gpu": (64, 1024)}
+"""Lanes of a call on each device, all of them or fewer: each makes a program."""
 
-MAGNANTI_WONG_SLACK = 10.0
-"""Magnanti-Wong problems are solved to this many times the tolerance, or to so small a part of the
-1 - tau that they may lose: which of the active rows is taken is a matter of chance anyway."""
+LANE_BYTES = 5 * 2**16
+"""Device memory that a lane takes, at most."""
 
 
-BYTES_PER_ENTRY = 400
-"""Host memory for a node or an edge of a subproblem: its data, and those of the reduction."""
+KINDS = 2
+"""Subproblems and variants."""
+
+DIVIDED = PartitionSpec("lanes")  # type: ignore[no-untyped-call]
+SAME = PartitionSpec()  # type: ignore[no-untyped-call]
+OUTPUT = PartitionSpec(None, "lanes")  # type: ignore[no-untyped-call]
 
 
-class BatchedSolver:
-    """Solves all subproblems at once; what does not converge goes to the exact solver.
+class Settings(NamedTuple):
+    """What all lanes of a call have in common.
 
-    Parameters
+    Attributes
     ----------
-    graph : Graph
-        The instance.
-    variant : MagnantiWong or None
-        Solve this variant of every subproblem too.
-    options : PDLPOptions
-        When a problem has converged.
-    devices : Devices
-        Where to solve.
+    kinds : int
+        1: the subproblems; 2: their Magnanti-Wong variants too.
+    tau : float
+        The share of the value that these keep.
+    by_row : bool
+        Whether a row or a price makes them.
+    checks : int
+        Iterations, in units of :data:`.flow_lps.INNER`.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        variant: MagnantiWong | None,
-        options: PDLPOptions,
-        devices: Devices,
-    ) -> None:
-        self._graph, self._variant = graph, variant
-        self._options, self._devices = options, devices
-        self._exact = ReferenceSolver(graph)
-
-    def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
-        """Solutions of the dual subproblem of every ball, then of the Magnanti-Wong variants."""
-        sizes = np.array([len(ball.nodes) + len(ball.edges) for ball in balls], dtype=np.int64)
-        room = max(1, self._devices.budget // BYTES_PER_ENTRY)
-        chunk = (np.cumsum(sizes) - sizes) // room  # the same for balls that are done together
-        ends = np.searchsorted(chunk, np.unique(chunk), side="right")
-        parts = [
-            self._solve(balls[a:b], x, clock) for a, b in pairwise([0, *ends.tolist()]) if b > a
-        ]
-        return [flow for part in parts for flow in part[0]] + [
-            flow for part in parts for flow in part[1]
-        ]
-
-    def _solve(
-        self, balls: list[Ball], x: FloatArray, clock: Clock
-    ) -> tuple[list[Flow], list[Flow]]:
-        clock.check()
-        batch = Batch(self._graph, balls, x, clock)
-        solve = partial(self._devices.solve_flows, check=clock.check)
-        solution = batch.solve(batch.problems, partial(solve, options=self._options))
-        base = [
-            flow or self._exactly(ball, x, None, clock)
-            for ball, flow in zip(balls, batch.flows(solution), strict=True)
-        ]
-        if self._variant is None:
-            return base, []
-        penalties = [self._variant.penalty(self._graph, ball) for ball in balls]
-        problems = batch.magnanti_wong(
-            self._variant.tau, solution, penalties, self._options.activity
-        )
-        looser = replace(self._options, tolerance=loose(self._options.tolerance, self._variant.tau))
-        solution = batch.solve(problems, partial(solve, options=looser))
-        return base, [
-            flow or self._exactly(ball, x, self._variant, clock)
-            for ball, flow in zip(balls, batch.flows(solution), strict=True)
-        ]
-
-    def _exactly(
-        self, ball: Ball, x: FloatArray, variant: MagnantiWong | None, clock: Clock
-    ) -> Flow:
-        clock.check()
-        flow = self._exact.solve_base(ball, x, clock)
-        if variant is not None:
-            flow = self._exact.solve_magnanti_wong(ball, x, variant, clock)
-        return replace(flow, fallback=True)
+    kinds: int
+    tau: float
+    by_row: bool
+    checks: int
 
 
-class Batch:
-    """Balls as flow LPs, each on its own graph.
+def solve_batch(
+    problems: Problems,
+    settings: Settings,
+    devices: tuple[jax.Device, ...],
+    memory: int,
+    check: Check = lambda: None,
+) -> Chains:
+    """Chains of the flows of all lanes: slots and amounts [kind, lane, pass, node].
 
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    balls : list of Ball
-        At least one.
-    x : ndarray
-        The solution of the master.
-    clock : Clock, optional
-        Holds the deadline.
+    Kind 0 are the subproblems, kind 1 their variants, if these were asked for.
     """
+    kind = kind_of(devices[0])
+    run = _program(devices, CHUNK if kind == "cpu" else 0)
+    sizes = [size for size in LANES[kind] if size * LANE_BYTES <= memory] or [LANES[kind][0]]
+    total, done, parts = len(problems.supply), 0, []
+    kinds, checks = np.int32(settings.kinds), np.int32(settings.checks)
+    common = kinds, np.float32(settings.tau), np.bool_(settings.by_row), checks
+    with jax.enable_x64(False):
+        while done < total and sizes:
+            check()
+            # What a CPU does not use costs it nothing.
+            enough = [] if kind == "cpu" else [s for s in sizes if s * len(devices) >= total - done]
+            size = len(devices) * min(enough, default=sizes[-1])
+            some = Problems(*(array[done : done + size] for array in problems))
+            try:
+                parts.append(_call(run, some, size, len(devices), common))
+                done += len(some.supply)
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                sizes.remove(size // len(devices))
+    if done < total:  # no memory at all: no paths, and the host finds rows
+        shape = (KINDS, total - done, PASSES, NODES)
+        parts.append(Chains(np.zeros(shape, np.int16), np.zeros(shape, np.float32)))
+    together = (np.concatenate(arrays, 1) for arrays in zip(*parts, strict=True))
+    return Chains(*(array[: settings.kinds] for array in together))
 
-    def __init__(
-        self, graph: Graph, balls: list[Ball], x: FloatArray, clock: Clock | None = None
-    ) -> None:
-        self._graph, self._clock = graph, clock or Clock(None)
-        self._counts = np.array([(len(b.nodes), len(b.edges), len(b.targets)) for b in balls])
-        self._nodes = np.concatenate([ball.nodes for ball in balls])
-        self._edges = np.concatenate([ball.edges for ball in balls])
-        targets = np.concatenate([ball.targets for ball in balls])
-        target_edges = np.concatenate([ball.target_edges for ball in balls])
-        starts = _starts(self._counts[:, 0])
-        self._target_at = targets + np.repeat(starts[:-1], self._counts[:, 2])
-        self.problems = FlowProblems(
-            nodes=starts,
-            edges=_starts(self._counts[:, 1]),
-            tail=np.concatenate([ball.tail for ball in balls]),
-            head=np.concatenate([ball.head for ball in balls]),
-            cost=x[self._edges],
-            capacity=graph.weights[self._edges],
-            reward=self._on_targets(x[target_edges]),
-            supply=self._on_targets(-graph.weights[target_edges]),
+
+def _call(
+    run: Callable[..., Any], some: Problems, size: int, shards: int, common: tuple[Any, ...]
+) -> Chains:
+    """One call of the program with so many lanes, of which these are in use."""
+    # Dealt out like cards: every device has its share of a batch that is not full.
+    lanes, count = np.arange(size).reshape(-1, shards).T.ravel(), len(some.supply)
+    dealt = Problems(*(_deal(array, lanes) for array in some))
+    chains = jax.device_get(run(dealt, lanes < count, *common))
+    back = np.argsort(lanes)[:count]
+    return Chains(*(array[:, back] for array in chains))
+
+
+def _deal(array: NDArray[Any], lanes: NDArray[np.int64]) -> NDArray[Any]:
+    """The given lanes of an array; where it has none, zeros."""
+    dealt = np.zeros((len(lanes), *array.shape[1:]), array.dtype)
+    present = lanes < len(array)
+    dealt[present] = array[lanes[present]]
+    return dealt
+
+
+@lru_cache(maxsize=64)
+def _program(devices: tuple[jax.Device, ...], chunk: int) -> Callable[..., Any]:
+    """The compiled program for some devices."""
+    mesh = Mesh(np.array(devices), ("lanes",))
+    inputs = (DIVIDED, DIVIDED, SAME, SAME, SAME, SAME)
+    divided = jax.shard_map(
+        partial(_round, chunk=chunk),
+        mesh=mesh,
+        in_specs=inputs,
+        out_specs=OUTPUT,
+        check_vma=False,  # loops start from constants, the same in all shards
+    )
+    placed = tuple(NamedSharding(mesh, spec) for spec in inputs)
+    return jax.jit(divided, in_shardings=placed)
+
+
+def _round(
+    problems: Problems,
+    used: Array,
+    kinds: Array,
+    tau: Array,
+    by_row: Array,
+    checks: Array,
+    *,
+    chunk: int,
+) -> Chains:
+    """Solve and take apart, all lanes at once or a chunk after another."""
+
+    def some(problems: Problems) -> Chains:
+        method = prepare(problems)
+
+        def one(kind: Array, state: tuple[Point, Chains]) -> tuple[Point, Chains]:
+            before, chains = state
+            posed = pose(method, problems, before, kind > 0, tau, by_row)
+            point = advance(posed, before, checks)
+            found = decompose(problems, point)
+            return point, jax.tree.map(lambda a, b: a.at[kind].set(b), chains, found)
+
+        shape = (KINDS, len(problems.supply), PASSES, NODES)
+        nothing = Chains(jnp.zeros(shape, jnp.int16), jnp.zeros(shape, jnp.float32))
+        chains: Chains = lax.fori_loop(0, kinds, one, (start(problems), nothing))[1]
+        return chains
+
+    if chunk == 0:
+        return some(problems)
+    lanes = len(used)
+    needed = jnp.max(jnp.where(used, jnp.arange(lanes, dtype=jnp.int32) + 1, 0))
+
+    def one(i: Array, chains: Chains) -> Chains:
+        part = jax.tree.map(lambda a: lax.dynamic_slice_in_dim(a, i * chunk, chunk), problems)
+        whole: Chains = jax.tree.map(
+            lambda a, b: lax.dynamic_update_slice_in_dim(a, b, i * chunk, 1), chains, some(part)
         )
+        return whole
 
-    def magnanti_wong(
-        self, tau: float, solution: Solution, penalties: list[FloatArray], activity: ActivityKind
-    ) -> FlowProblems:
-        """The Magnanti-Wong variants, given the solutions and the penalties of each ball."""
-        split = [np.split(p, [m]) for p, m in zip(penalties, self._counts[:, 1], strict=True)]
-        cost = np.concatenate([on_edges for on_edges, _ in split])
-        charge = self._on_targets(np.concatenate([on_targets for _, on_targets in split]))
-        starts = self.problems.edges[:-1], self.problems.nodes[:-1]
-        spent = np.add.reduceat(cost * np.abs(solution.flow), starts[0])
-        spent += np.add.reduceat(charge * solution.supply, starts[1])
-        known = self.problems, -solution.objective, spent, cost, charge, tau
-        if activity == "row":
-            return magnanti_wong(*known)
-        return restrict(magnanti_wong_by_price(*known), solution.flow, self._clock)
-
-    def flows(self, solution: Solution) -> list[Flow | None]:
-        """The flow of every ball; None where the solver has not converged."""
-        along = np.split(solution.flow, np.cumsum(self._counts[:-1, 1]))
-        sent = np.split(solution.supply[self._target_at], np.cumsum(self._counts[:-1, 2]))
-        return [
-            Flow(edges, targets) if converged else None
-            for edges, targets, converged in zip(along, sent, solution.converged, strict=True)
-        ]
-
-    def solve(self, problems: FlowProblems, solver: Callable[..., Solution]) -> Solution:
-        """Solve the LPs or a variant: what is left of each on its own graph, or all on one."""
-        reduction = reduce_flows(problems, self._clock)
-        self._clock.check()
-        union = len(np.unique(self._nodes))
-        if shares_a_graph(np.diff(reduction.problems.nodes), union):
-            return self._on_one_graph(problems, solver)
-        return expand(reduction, solver(reduction.problems))
-
-    def _on_one_graph(self, problems: FlowProblems, solver: Callable[..., Solution]) -> Solution:
-        """Solve on the union of all graphs: a ball is where it has capacities.
-
-        Node 0 of the union is isolated.
-        """
-        union, inside = np.unique(self._nodes), np.unique(self._edges)
-        n, m, count = len(union) + 1, len(inside), len(self._counts)
-        of_node, of_edge = (np.repeat(np.arange(count), self._counts[:, k]) for k in (0, 1))
-        node_at = np.searchsorted(union, self._nodes) + 1 + of_node * n
-        edge_at = np.searchsorted(inside, self._edges) + of_edge * m
-        ends = self._nodes[np.stack([problems.tail, problems.head]) + problems.nodes[of_edge]]
-        sign = np.where(ends[0] > ends[1], -1.0, 1.0)
-        tail, head = np.searchsorted(union, self._graph.edges[inside]).T + 1
-
-        def on_edges(values: FloatArray) -> FloatArray:
-            return _scatter(values, edge_at, count * m)
-
-        def on_nodes(values: FloatArray) -> FloatArray:
-            return _scatter(values, node_at, count * n)
-
-        activity = problems.activity
-        if activity is not None:
-            activity = replace(
-                activity, cost=on_edges(activity.cost), reward=on_nodes(activity.reward)
-            )
-        solution = solver(
-            FlowProblems(
-                nodes=np.arange(count + 1) * n,
-                edges=np.arange(count + 1) * m,
-                tail=np.tile(tail, count),
-                head=np.tile(head, count),
-                cost=on_edges(problems.cost),
-                capacity=on_edges(problems.capacity),
-                reward=on_nodes(problems.reward),
-                supply=on_nodes(problems.supply),
-                activity=activity,
-                roots=node_at[problems.nodes[:-1]] % n,
-            )
-        )
-        return replace(
-            solution,
-            flow=solution.flow[edge_at] * sign,
-            supply=solution.supply[node_at],
-            potential=solution.potential[node_at],
-        )
-
-    def _on_targets(self, values: FloatArray) -> FloatArray:
-        return _scatter(values, self._target_at, len(self._nodes))
-
-
-def loose(tolerance: float, tau: float) -> float:
-    """The tolerance of Magnanti-Wong problems.
-
-    Examples
-    --------
-    >>> loose(1e-3, 0.5), loose(1e-3, 0.99)
-    (0.05, 0.01)
-    """
-    return max(min(0.5, MAGNANTI_WONG_SLACK * tolerance), (1.0 - tau) / MAGNANTI_WONG_SLACK)
-
-
-def shares_a_graph(sizes: IntArray, union: int) -> bool:
-    """Whether one preconditioner for all balls is cheaper than one for each.
-
-    Per iteration a ball of n_b nodes reads its own inverse of n_b^2 entries; a shared one of n^2
-    entries is a product of two matrices, and SHARING_GAIN times faster an entry.
-
-    Examples
-    --------
-    >>> shares_a_graph(np.full(100, 64), 1000), shares_a_graph(np.full(100, 600), 1000)
-    (False, True)
-    """
-    large = len(sizes) >= 8 and union >= LEAST_SHARED
-    return large and bool(np.mean(sizes**2) * SHARING_GAIN > union**2)
-
-
-def _scatter(values: FloatArray, index: IntArray, size: int) -> FloatArray:
-    array = np.zeros(size)
-    array[index] = values
-    return array
-
-
-def _starts(lengths: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shapes = jax.eval_shape(some, problems)
+    empty = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), shapes)
+    result: Chains = lax.fori_loop(0, -(-needed // chunk), one, empty)
+    return result

@@ -23,7 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from .bellman_ford import FAR, ArcGroups, Check, in_pieces, minimum, per_call, repeat
+from .arc_groups import FAR, ArcGroups, in_pieces, minimum, per_call, repeat
+from .limits import Check
 
 HOPS = 16
 """Edges that a path may have. Twice as many cost twice as much, and hardly find more rows."""

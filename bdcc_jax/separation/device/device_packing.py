@@ -23,10 +23,9 @@ from ..packing import ZERO, PackingEngine
 from ..paper.ball import VIOLATION
 from ..separation import Separation
 from ..violations import violated_edges
-from .bellman_ford import Check, arc_groups
-from .buckets import bucket, pad
+from .arc_groups import arc_groups, bucket, pad
 from .cell_packing import CLOSED, UNIT, Packing, Targets, pack
-from .halving import is_out_of_memory
+from .limits import Check, is_out_of_memory
 
 COLUMNS = 32
 """Searches that cost about as much as one: a device reads so many numbers in one go."""

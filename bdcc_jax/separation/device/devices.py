@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -12,9 +12,10 @@ from importlib.util import find_spec
 
 import jax
 
-from ...options import PDLPOptions
-from .flow_problems import FlowProblems
-from .flows import Solution, solve_flows
+from .batched import Settings, solve_batch
+from .flow_lps import Problems
+from .limits import Check
+from .paths_of_flow import Chains
 
 INSTALL_HINT = 'pip install "bdcc-jax[cuda13]" (or [cuda12]) on a machine with an NVIDIA GPU'
 
@@ -78,11 +79,9 @@ class Devices:
             return self.memory
         return int(SHARE_OF_FREE * min(free_memory(device) for device in self.devices))
 
-    def solve_flows(
-        self, problems: FlowProblems, options: PDLPOptions, check: Callable[[], None]
-    ) -> Solution:
-        """Solve flow LPs on all devices."""
-        return solve_flows(problems, options, devices=self.devices, memory=self.budget, check=check)
+    def solve_balls(self, problems: Problems, settings: Settings, check: Check) -> Chains:
+        """Solve the LPs of balls on all devices, and take their flows apart."""
+        return solve_batch(problems, settings, self.devices, self.budget // 2, check)
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.devices))

@@ -9,13 +9,11 @@ smaller ball gives rows that are as valid, from shorter cycles.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from ...base.adjacency import Adjacency
-from ...base.arrays import BoolArray, FloatArray, IntArray
-from ...base.clock import Clock
+from ...base.arrays import BoolArray, IntArray
 from ...base.compiled import compiled
 from ...instance.graph import Graph
 
@@ -57,13 +55,6 @@ class Ball:
             path.append(edge)
             node = self.tail[edge] + self.head[edge] - node
         return np.array(path, dtype=np.int64)
-
-
-class BallFinder(Protocol):
-    """Violation detection: the only thing that may declare convergence."""
-
-    def find(self, x: FloatArray, clock: Clock) -> list[Ball]:
-        """The ball of every root with a cycle inequality that x violates by more than VIOLATION."""
 
 
 class BallMaker:

@@ -1,23 +1,26 @@
-"""Solves that run at the same time share the devices: the LPs that wait go into one call."""
+"""Solves that run at the same time share the devices: the LPs that wait go into one batch."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Condition
 from time import monotonic
 
-from ..options import PDLPOptions
-from ..separation.device.devices import Devices
-from ..separation.device.flow_problems import FlowProblems
-from ..separation.device.flows import Solution
+import numpy as np
+
+from .batched import Settings
+from .devices import Devices
+from .flow_lps import Problems
+from .limits import Check
+from .paths_of_flow import Chains
 
 logger = logging.getLogger(__name__)
 
 PATIENCE = 0.05
-"""Seconds that an LP waits for others while a device has nothing to do."""
+"""Seconds that LPs wait for others while a device has nothing to do."""
 
 POLL = 0.1
 """Seconds after which whoever waits looks at the clock."""
@@ -26,7 +29,7 @@ POLL = 0.1
 class Pool:
     """Joins the LPs of several solves, each in a thread of its own.
 
-    A call starts when all solves wait for one, or when one has waited long enough; what comes in
+    A batch starts when all solves wait for one, or when one has waited long enough; what comes in
     while it runs goes into the next one. The answer to an LP does not depend on its company.
 
     Parameters
@@ -58,13 +61,9 @@ class Pool:
                 self._members -= 1
                 self._changed.notify_all()
 
-    def solve_flows(
-        self, problems: FlowProblems, options: PDLPOptions, check: Callable[[], None]
-    ) -> Solution:
+    def solve_balls(self, problems: Problems, settings: Settings, check: Check) -> Chains:
         """Solve LPs, together with those of others if these wait too."""
-        if len(problems) == 0 or problems.roots is not None:  # on a graph of their own
-            return self._devices.solve_flows(problems, options, check)
-        request = _Request(problems, options, check)
+        request = _Request(problems, settings, check)
         with self._changed:
             self._waiting.append(request)
             self._changed.notify_all()
@@ -89,31 +88,35 @@ class Pool:
                     self._changed.notify_all()
         if request.error is not None:
             raise request.error
-        if request.solution is None:  # joined they failed: everyone for himself
-            return self._devices.solve_flows(problems, options, check)
-        return request.solution
+        if request.chains is None:  # joined they failed: everyone for himself
+            return self._devices.solve_balls(problems, settings, check)
+        return request.chains
 
     def _choose(self) -> list[_Request]:
-        """The requests of the next call, if it is time for one."""
+        """The requests of the next batch, if it is time for one."""
         if self._busy or not self._waiting:
             return []
         first = self._waiting[0]
         if len(self._waiting) < self._members and monotonic() < first.since + PATIENCE:
             return []
-        chosen = [request for request in self._waiting if request.kind == first.kind]
-        self._waiting = [request for request in self._waiting if request.kind != first.kind]
+        chosen = [request for request in self._waiting if request.settings == first.settings]
+        self._waiting = [other for other in self._waiting if other.settings != first.settings]
         return chosen
 
     def _run(self, requests: list[_Request]) -> None:
         parts = [request.problems for request in requests]
+        ends = np.cumsum([len(part.supply) for part in parts])[:-1]
         try:
-            solution = self._devices.solve_flows(
-                FlowProblems.concatenate(parts), requests[0].options, lambda: _check(requests)
+            chains = self._devices.solve_balls(
+                Problems(*map(np.concatenate, zip(*parts, strict=True))),
+                requests[0].settings,
+                lambda: _check(requests),
             )
-            for request, part in zip(requests, solution.split(parts), strict=True):
-                request.solution = part
+            split = zip(*(np.split(array, ends, axis=1) for array in chains), strict=True)
+            for request, part in zip(requests, split, strict=True):
+                request.chains = Chains(*part)
         except Exception:
-            # Out of memory, or nobody is left: each finds out by itself.
+            # Nobody is left, or something is wrong: each finds out by itself.
             logger.info("a batch of %d solves failed: each goes on by itself", len(requests))
         finally:
             for request in requests:
@@ -121,19 +124,16 @@ class Pool:
 
 
 class _Request:
-    def __init__(
-        self, problems: FlowProblems, options: PDLPOptions, check: Callable[[], None]
-    ) -> None:
-        self.problems, self.options, self.check = problems, options, check
-        self.kind = (options, problems.activity is None)
+    def __init__(self, problems: Problems, settings: Settings, check: Check) -> None:
+        self.problems, self.settings, self.check = problems, settings, check
         self.since = monotonic()
         self.pending = True
-        self.solution: Solution | None = None
+        self.chains: Chains | None = None
         self.error: BaseException | None = None
 
 
 class _Abandoned(Exception):
-    """Everyone who waits for a call has given up."""
+    """Everyone who waits for a batch has given up."""
 
 
 def _check(requests: list[_Request]) -> None:
@@ -154,9 +154,7 @@ class _Share(Devices):
 
     pool: Pool | None = None
 
-    def solve_flows(
-        self, problems: FlowProblems, options: PDLPOptions, check: Callable[[], None]
-    ) -> Solution:
-        """Solve flow LPs together with those of others."""
+    def solve_balls(self, problems: Problems, settings: Settings, check: Check) -> Chains:
+        """Solve LPs together with those of others."""
         assert self.pool is not None
-        return self.pool.solve_flows(problems, options, check)
+        return self.pool.solve_balls(problems, settings, check)

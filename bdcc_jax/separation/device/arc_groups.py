@@ -1,38 +1,30 @@
-"""Batched Bellman-Ford over roots: shortest paths on E+ with lengths x, in pure JAX.
+"""Minima over the arcs of every node, for batched searches on a device, in pure JAX.
 
-Arrays are [node, root]: a sweep reads whole rows, which are contiguous, and needs no scatter. The
+Arrays are [node, column]: a sweep reads whole rows, which are contiguous, and needs no scatter. The
 minimum over the arcs into a node is taken by gathers alone, in groups of WIDTH arcs, then groups of
 groups, until one is left a node; a hub of a thousand arcs costs as much as a thousand arcs do.
-
-All lengths are float64 and added in the order of the path, root first, as Dijkstra's algorithm adds
-them: the distances, and so the verdicts, are the same to the last bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from numpy.typing import NDArray
 
 from ...base.arrays import IntArray
 from ...instance.graph import Graph
-from .buckets import bucket, pad
-
-Check = Callable[[], None]
+from .limits import ENTRIES, Check, kind_of
 
 WIDTH = 8
 """Arcs in a group."""
 
 FAR = 2**30
-"""More hops than any path has, more arcs than any graph: stands for 'none'."""
-
-ENTRIES = {"cpu": 2**27, "gpu": 2**31}
-"""Arcs times columns that are swept in one call: some tenths of a second."""
+"""More arcs than any graph has: stands for 'none'."""
 
 
 class ArcGroups(NamedTuple):
@@ -104,41 +96,6 @@ def _group(
     return pad(members, size, empty), pad(owner, size, 0), groups
 
 
-def distances(
-    arcs: ArcGroups, lengths: Array, roots: Array, limits: Array, check: Check = lambda: None
-) -> Array:
-    """Distance of every node from every root, inf where it is not below the root's limit.
-
-    Parameters
-    ----------
-    arcs : ArcGroups
-        The graph.
-    lengths : float64 [m + 1 or more]
-        Length of every edge, at least 0, and inf from position m on.
-    roots : int32 [R]
-        Nodes; -1 for a root that only fills up the batch.
-    limits : float64 [R]
-        Paths of this length or longer do not count.
-    check : callable, optional
-        Called between compiled calls; an exception that it raises ends the work.
-
-    Returns
-    -------
-    float64 [n, R]
-    """
-    start = start_at(arcs, roots, jnp.inf)
-    return in_pieces(partial(come_nearer, arcs, lengths, limits), start, arcs, check)[0]
-
-
-@partial(jax.jit, static_argnames="far")
-def start_at(arcs: ArcGroups, roots: Array, far: float) -> Array:
-    """0 at the root of every column, ``far`` elsewhere."""
-    nodes = jnp.arange(arcs.n_nodes, dtype=jnp.int32)
-    kind = jnp.int32 if isinstance(far, int) else jnp.float64
-    start: Array = jnp.where(nodes[:, None] == roots[None, :], kind(0), kind(far))
-    return start
-
-
 def in_pieces(
     sweeps: Callable[[Array, Array], tuple[Array, Array, Array]],
     columns: Array,
@@ -170,7 +127,7 @@ def per_call(on_device: Array, entries: int) -> int:
     (2, 1)
     """
     (device,) = on_device.devices()
-    return max(1, ENTRIES["cpu" if device.platform == "cpu" else "gpu"] // max(1, entries))
+    return max(1, ENTRIES[kind_of(device)] // max(1, entries))
 
 
 def repeat(
@@ -189,75 +146,6 @@ def repeat(
     return end
 
 
-@jax.jit
-def come_nearer(
-    arcs: ArcGroups, lengths: Array, limits: Array, near: Array, most: Array
-) -> tuple[Array, Array, Array]:
-    """Sweeps of Bellman-Ford, so many at most; see :func:`repeat`."""
-    along = lengths[arcs.edge]
-
-    def sweep(old: Array) -> Array:
-        reached = minimum(arcs, lambda k: old[arcs.neighbour[:, k]] + along[:, k, None])
-        return jnp.where(reached < limits[None, :], jnp.minimum(old, reached), old)
-
-    return repeat(sweep, near, most)
-
-
-def shortest_path_trees(
-    arcs: ArcGroups, lengths: Array, roots: Array, distance: Array, check: Check = lambda: None
-) -> tuple[Array, Array]:
-    """Hops to the root on the shortest of the shortest paths, and the arc to the parent on it.
-
-    An arc u -> v is tight if ``d_u + x_e = d_v``. Counting hops along tight arcs makes the parents
-    a tree even where lengths are zero. An arc is its flat position in ``arcs.neighbour``; nodes
-    without a parent have FAR. ``check`` as in :func:`distances`.
-    """
-    start = start_at(arcs, roots, FAR)
-    hops, _ = in_pieces(partial(count_hops, arcs, lengths, distance), start, arcs, check)
-    check()
-    return hops, to_parents(arcs, lengths, distance, hops)
-
-
-def _tight(arcs: ArcGroups, lengths: Array, distance: Array) -> Callable[[int], Array]:
-    """Whether the k-th arcs of all groups are tight."""
-    along, reached = lengths[arcs.edge], distance[arcs.owner]
-
-    def tight(k: int) -> Array:
-        length = distance[arcs.neighbour[:, k]] + along[:, k, None]
-        return (length == reached) & jnp.isfinite(reached)
-
-    return tight
-
-
-@jax.jit
-def count_hops(
-    arcs: ArcGroups, lengths: Array, distance: Array, hops: Array, most: Array
-) -> tuple[Array, Array, Array]:
-    """Sweeps along tight arcs, so many at most; see :func:`repeat`."""
-    tight = _tight(arcs, lengths, distance)
-
-    def sweep(old: Array) -> Array:
-        def one_more(k: int) -> Array:
-            return jnp.where(tight(k), old[arcs.neighbour[:, k]] + 1, jnp.int32(FAR))
-
-        return jnp.minimum(old, minimum(arcs, one_more))
-
-    return repeat(sweep, hops, most)
-
-
-@jax.jit
-def to_parents(arcs: ArcGroups, lengths: Array, distance: Array, hops: Array) -> Array:
-    """The tight arc of every node that leads to one with a hop less; FAR for none."""
-    tight = _tight(arcs, lengths, distance)
-    arc = jnp.arange(arcs.neighbour.size, dtype=jnp.int32).reshape(arcs.neighbour.shape)
-
-    def to_parent(k: int) -> Array:
-        nearer = tight(k) & (hops[arcs.neighbour[:, k]] + 1 == hops[arcs.owner])
-        return jnp.where(nearer, arc[:, k, None], jnp.int32(FAR))
-
-    return minimum(arcs, to_parent)
-
-
 def minimum(arcs: ArcGroups, value: Callable[[int], Array]) -> Array:
     """Per node the minimum over its arcs of a value, given for the k-th arc of every group."""
     result = value(0)
@@ -268,3 +156,28 @@ def minimum(arcs: ArcGroups, value: Callable[[int], Array]) -> Array:
         for k in range(1, level.shape[1]):
             result = jnp.minimum(result, below[level[:, k]])
     return result[:-1]
+
+
+def bucket(size: int, *, least: int = 8) -> int:
+    """The smallest of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... that is at least ``size`` and ``least``.
+
+    Examples
+    --------
+    >>> [bucket(size) for size in (1, 9, 13, 17, 100)]
+    [8, 12, 16, 24, 128]
+    """
+    size = max(size, least, 1)
+    power = 1 << (size - 1).bit_length()
+    return 3 * power // 4 if power >= 4 and size <= 3 * power // 4 else power
+
+
+def pad(array: NDArray[Any], size: int, value: float) -> NDArray[Any]:
+    """Lengthen the first axis to ``size``, filling up with ``value``.
+
+    Examples
+    --------
+    >>> pad(np.array([1, 2]), 4, 0).tolist()
+    [1, 2, 0, 0]
+    """
+    widths = [(0, size - len(array))] + [(0, 0)] * (array.ndim - 1)
+    return np.pad(array, widths, constant_values=value)
