@@ -25,6 +25,7 @@ from bdcc_jax.base.arrays import FloatArray, IntArray
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
+from bdcc_jax.search.benders import make_engine
 from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.device import device_packing
 from bdcc_jax.separation.device.arc_groups import arc_groups
@@ -32,7 +33,7 @@ from bdcc_jax.separation.device.cell_packing import HOPS, Packing
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
 from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.device.paths_of_flow import PASSES
-from bdcc_jax.separation.engine import Engine, make_engine
+from bdcc_jax.separation.engine import Engine
 
 from .instances import add_data_option, instance
 from .markdown import print_header, print_row

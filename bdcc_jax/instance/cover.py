@@ -104,9 +104,8 @@ def _busiest_first(edges: Adjacency, stop: BoolArray) -> BoolArray:
         chosen[v] = True
         for k in range(starts[v], starts[v + 1]):
             degree[neighbours[k]] -= 1
-    if stop[0]:
-        for v in range(n):
-            chosen[v] |= degree[v] > 0
+    for v in range(n):
+        chosen[v] |= degree[v] > 0
     return chosen
 
 

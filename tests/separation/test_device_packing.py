@@ -12,10 +12,10 @@ from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
+from bdcc_jax.search.benders import make_engine
 from bdcc_jax.separation.device import cell_packing, device_packing
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
 from bdcc_jax.separation.device.devices import Devices
-from bdcc_jax.separation.engine import make_engine
 from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.paper.ball import VIOLATION
 from bdcc_jax.separation.violations import violated_edges

@@ -17,8 +17,8 @@ from bdcc_jax import Graph, Options, solve
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.rows import Rows
+from bdcc_jax.search.benders import PaperRound
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
-from bdcc_jax.separation.engine import FlowEngine
 from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.paper.ball import VIOLATION
 from bdcc_jax.separation.separation import Separation
@@ -341,7 +341,7 @@ def test_rows_that_change_nothing_end_the_lp_but_are_no_convergence(options, mon
     def same_row(engine, x, clock):
         return Separation(row, violated_roots=1, fallbacks=0, satisfied=False)
 
-    for engine in (PackingEngine, FlowEngine):
+    for engine in (PackingEngine, PaperRound):
         monkeypatch.setattr(engine, "separate", same_row)
     result = solve(graph, options=options)
     assert result.status in ("optimal", "numerical")

@@ -26,39 +26,21 @@ from .paths import Flow
 
 
 class ReferenceSolver:
-    """Solves one subproblem after another, exactly.
+    """Solves one subproblem after another, exactly; what HiGHS does not solve is a flow of zeros.
 
     Parameters
     ----------
     graph : Graph
         The instance.
-    magnanti_wong : MagnantiWong, optional
-        Solve this variant of every subproblem too.
     """
 
-    def __init__(self, graph: Graph, magnanti_wong: MagnantiWong | None = None) -> None:
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._magnanti_wong = magnanti_wong
         self._highs = highspy.Highs()
         self._highs.silent()
         self._highs.setOptionValue("threads", 1)
         self._highs.setOptionValue("presolve", "off")
         self._highs.setOptionValue("solver", "simplex")
-
-    def solve(self, balls: list[Ball], x: FloatArray, clock: Clock) -> list[Flow]:
-        """Solutions of the dual subproblem of every ball, then of the Magnanti-Wong variants.
-
-        A subproblem that HiGHS does not solve gives a flow of zeros.
-        """
-        base, variants = [], []
-        for ball in balls:
-            clock.check()
-            with clock.measure_one("subproblems"):
-                base.append(self.solve_base(ball, x, clock))
-                if self._magnanti_wong is not None:
-                    flow = self.solve_magnanti_wong(ball, x, self._magnanti_wong, clock)
-                    variants.append(flow)
-        return base + variants
 
     def solve_base(self, ball: Ball, x: FloatArray, clock: Clock) -> Flow:
         """A maximiser of the dual subproblem at x."""
