@@ -13,7 +13,6 @@ forest, whose roots are found by halving paths. Parallel edges are then summed u
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -22,10 +21,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
+from ..base.clock import Clock
 from ..instance.graph import Graph, canonical_labels
 
 SMALLEST = 1024
 """Smaller instances are padded to so many nodes and edges."""
+
+ROUNDS = 4
+"""Rounds between two looks at the clock, and at how many edges are left."""
 
 
 class _Round(NamedTuple):
@@ -37,7 +40,11 @@ class _Round(NamedTuple):
 
 
 def parallel_contraction(
-    graph: Graph, weights: ArrayLike | None = None, *, device: jax.Device | None = None
+    graph: Graph,
+    weights: ArrayLike | None = None,
+    *,
+    device: jax.Device | None = None,
+    clock: Clock | None = None,
 ) -> IntArray:
     """Join clusters that attract each other the most, many at once, until none do.
 
@@ -50,6 +57,8 @@ def parallel_contraction(
         ascent; those of the graph if not given.
     device : jax.Device, optional
         JAX' default if not given.
+    clock : Clock, optional
+        When its time is up, what has been joined by then is returned.
 
     Returns
     -------
@@ -65,36 +74,44 @@ def parallel_contraction(
     chosen = graph.weights if weights is None else np.asarray(weights, dtype=np.float64)
     if chosen.shape != (graph.m,):
         raise ValueError(f"weights must have shape ({graph.m},), not {chosen.shape}")
+    clock = clock or Clock(None)
     n, m = _room(graph.n + 1), _room(graph.m)
     ends = np.full((2, m), n - 1, np.int32)
     ends[:, : graph.m] = graph.edges.T
     w = np.zeros(m, np.float32)
     w[: graph.m] = chosen / (np.abs(chosen).max(initial=0.0) or 1.0)
-    u, v, w = (jax.device_put(each, device) for each in (*ends, w))
-    return canonical_labels(np.asarray(_contract(u, v, w, n))[: graph.n].astype(np.int64))
+    labels = np.arange(n, dtype=np.int32)
+    now = _Round(*(jax.device_put(each, device) for each in (labels, *ends, w, True)))
+    while clock.remaining > 0.0:
+        now, left = _some_rounds(now)
+        if not now.joined:
+            break
+        size = _room(int(left))
+        now = now._replace(u=now.u[:size], v=now.v[:size], w=now.w[:size])
+    return canonical_labels(np.asarray(now.labels)[: graph.n].astype(np.int64))
 
 
-@partial(jax.jit, static_argnames="n")
-def _contract(u: jax.Array, v: jax.Array, w: jax.Array, n: int) -> jax.Array:
-    start = _Round(jnp.arange(n, dtype=jnp.int32), u, v, w, jnp.array(True))
-    end = jax.lax.while_loop(lambda now: now.joined, partial(_join, n), start)
-    return end.labels
+@jax.jit
+def _some_rounds(now: _Round) -> tuple[_Round, jax.Array]:
+    """At most ``ROUNDS`` more, and how many edges are left; these are the first ones."""
+
+    def turn(_: int, now: _Round) -> _Round:
+        after: _Round = jax.lax.cond(now.joined, _join, lambda same: same, now)
+        return after
+
+    now = jax.lax.fori_loop(0, ROUNDS, turn, now)
+    return now, (now.u < len(now.labels) - 1).sum()
 
 
-def _join(n: int, now: _Round) -> _Round:
+def _join(now: _Round) -> _Round:
     """One round."""
-    m = len(now.u)
+    n, m = len(now.labels), len(now.u)
     nodes, edges = jnp.arange(n, dtype=jnp.int32), jnp.arange(m, dtype=jnp.int32)
     pull = jnp.maximum(now.w, 0.0)
 
-    def over_ends(function: str, values: jax.Array, start: jax.Array) -> jax.Array:
-        """Sum or maximum of the values of its edges, for every node."""
-        first = getattr(start.at[now.u], function)(values)
-        both: jax.Array = getattr(first.at[now.v], function)(values)
-        return both
-
-    most = over_ends("max", pull, jnp.zeros(n, w_type := now.w.dtype))
-    weight = over_ends("add", jnp.abs(now.w), jnp.zeros(n, w_type))
+    none = jnp.zeros(n, now.w.dtype)
+    most = none.at[now.u].max(pull).at[now.v].max(pull)
+    weight = none.at[now.u].add(jnp.abs(now.w)).at[now.v].add(jnp.abs(now.w))
 
     def chosen_at(ends: jax.Array) -> jax.Array:
         return jnp.where((pull > 0.0) & (pull == most[ends]), edges, -1)
@@ -107,7 +124,7 @@ def _join(n: int, now: _Round) -> _Round:
     # Of two that point at each other the smaller one is the root.
     goes = jnp.where(mutual, other < nodes, sure)
     parent = jnp.where(goes, other, nodes)
-    root = jax.lax.while_loop(lambda p: (p != p[p]).any(), lambda p: p[p], parent)
+    root: jax.Array = jax.lax.while_loop(lambda p: (p != p[p]).any(), lambda p: p[p], parent)
     a, b = root[now.u], root[now.v]
     inside = a == b
     a, b = jnp.minimum(a, b), jnp.maximum(a, b)

@@ -6,6 +6,7 @@ from families import planar
 from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph
+from bdcc_jax.base.clock import Clock
 from bdcc_jax.lp.dual_ascent import DualAscent
 from bdcc_jax.primal.greedy_additive import greedy_additive
 from bdcc_jax.primal.parallel_contraction import parallel_contraction
@@ -76,3 +77,8 @@ def test_weights_must_be_of_the_edges():
     graph = Graph(3, [(0, 1), (1, 2)], [-1.0, -1.0])
     with pytest.raises(ValueError, match=r"weights must have shape \(2,\)"):
         parallel_contraction(graph, [1.0])
+
+
+def test_without_time_nothing_is_joined():
+    graph = planar(np.random.default_rng(5), 10, 10)
+    assert parallel_contraction(graph, clock=Clock(0.0)).tolist() == list(range(graph.n))

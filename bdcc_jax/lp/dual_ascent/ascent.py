@@ -17,14 +17,16 @@ from ...instance.graph import Graph
 from ..lagrangian import Lagrangian
 from ..rows import Rows
 from . import kernels
+from .batched_cycles import widest_cycles
 from .chords import without_chords
 from .cycles import conflicted_cycles
+from .padding import room
 from .pair_table import PairTable
 
 FIRST_LENGTH, LAST_LENGTH = 5, 9
 """Edges of a cycle, at most: at first, and when shorter ones become rare."""
 
-FIRST_LEAST, LAST_LEAST = 0.1, 1e-7
+FIRST_LEAST, LAST_LEAST = 0.1, 1e-5
 """What a cycle must carry, as a share of the mean |w|: at first, and at last."""
 
 RARE = 0.3
@@ -99,6 +101,9 @@ class DualAscent:
         The instance.
     device : jax.Device, optional
         Where sweeps and first-order steps run; JAX' default if not given.
+    batched : bool, optional
+        Whether the device also searches for cycles, and the host only where it finds few. If not
+        given, it does unless it is a CPU, on which the search of the host is quicker.
     clock : Clock, optional
         Asked between pieces of work that take a fraction of a second.
 
@@ -114,10 +119,16 @@ class DualAscent:
     """
 
     def __init__(
-        self, graph: Graph, *, device: jax.Device | None = None, clock: Clock | None = None
+        self,
+        graph: Graph,
+        *,
+        device: jax.Device | None = None,
+        batched: bool | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._graph, self._clock = graph, clock or Clock(None)
         self._device = device or jax.devices()[0]
+        self._batched = self._device.platform != "cpu" if batched is None else batched
         self._table = PairTable(graph)
         mean = float(np.abs(graph.weights).mean()) if graph.m else 1.0
         self._unit = ldexp(1.0, frexp(mean)[1])  # a power of two: nothing is rounded by it
@@ -132,17 +143,17 @@ class DualAscent:
         """
         now = best = self._start()
         while True:
+            before = self._table.count
             new = self._separate(now.reduced)
             now = self._ascend(now)
             risen = now.bound - best.bound
             if risen > 0.0:
                 best = now
             yield best
-            scarce = new <= RARE * self._table.triangles.shape[1]
             over = self._length == LAST_LENGTH and self._share <= LAST_LEAST
             if new == 0 and over and risen <= STALLED * abs(best.bound):
                 return
-            if scarce:
+            if self._scarce(before):
                 self._length = min(self._length + 1, LAST_LENGTH)
                 self._share = max(self._share / 2, LAST_LEAST)
 
@@ -156,17 +167,31 @@ class DualAscent:
     def _separate(self, reduced: FloatArray) -> int:
         """Find conflicted cycles; returns how many triangles are new."""
         self._clock.check()
+        n, table, least = self._graph.n, self._table, self._share * self._mean * self._unit
+        before = table.count
         with self._clock.measure("detection"):
-            nodes, starts = conflicted_cycles(
-                self._graph.n,
-                self._table.ends,
-                reduced,
-                least=self._share * self._mean * self._unit,
-                longest=self._length,
-                depletion=DEPLETION,
-                clock=self._clock,
-            )
-            return self._table.add_cycles(nodes, starts)
+            if self._batched:
+                table.add_cycles(
+                    *widest_cycles(n, table.ends, reduced, least=least, device=self._device)
+                )
+                self._clock.check()
+            if not self._batched or self._scarce(before):
+                cycles = conflicted_cycles(
+                    n,
+                    table.ends,
+                    np.append(reduced, np.zeros(len(table.ends) - len(reduced))),
+                    least=least,
+                    longest=self._length,
+                    depletion=DEPLETION,
+                    clock=self._clock,
+                )
+                table.add_cycles(*cycles)
+        return table.count - before
+
+    def _scarce(self, before: int) -> bool:
+        """Whether few triangles have come since there were so many."""
+        now = self._table.count
+        return now - before <= RARE * now
 
     def _ascend(self, before: Relaxed) -> Relaxed:
         """Sweeps, first-order steps and sweeps; every one from where the last one ended."""
@@ -188,7 +213,7 @@ class DualAscent:
 
     def _upload(self, before: Relaxed, triangles: NDArray[np.int32], pairs: Graph) -> kernels.State:
         """The state on the device, in a unit in which weights are about 1, and padded."""
-        size, last = _room(triangles.shape[1]), _room(pairs.m + 1) - 1
+        size, last = room(triangles.shape[1]), room(pairs.m + 1) - 1
         padded = np.full((3, size), last, np.int32)
         padded[:, : triangles.shape[1]] = triangles
         y = np.zeros((3, size), np.float32)
@@ -205,8 +230,8 @@ class DualAscent:
     def _sweep(self, state: kernels.State, sweeps: int) -> kernels.State:
         piece = _piece(state)
         for _ in range(sweeps // piece):
-            state = kernels.sweep(state, piece)
-            self._wait(state)
+            state = state._replace(y=kernels.sweep(state, piece))
+            self._wait(state.y)
         return state
 
     def _polish(self, state: kernels.State) -> kernels.State:
@@ -214,22 +239,17 @@ class DualAscent:
         piece = _piece(state)
         weight = np.float32(STEP_WEIGHT * self._mean)
         for _ in range(RESTARTS):
-            anchor, v = (state.x, state.y), (state.x, state.y)
+            usable = v = anchor = (state.x, state.y)
             for done in range(0, STEPS, piece):
-                moved = state._replace(x=v[0], y=v[1])
-                state, v = kernels.polish(moved, anchor, np.float32(done), weight, piece)
-                self._wait(state)
+                now = state._replace(x=v[0], y=v[1])
+                usable, v = kernels.polish(now, anchor, np.float32(done), weight, piece)
+                self._wait(usable[1])
+            state = state._replace(x=usable[0], y=usable[1])
         return state
 
-    def _wait(self, state: kernels.State) -> None:
-        state.y[0].block_until_ready()
+    def _wait(self, y: kernels.Triple) -> None:
+        y[0].block_until_ready()
         self._clock.check()
-
-
-def _room(count: int) -> int:
-    """A size of a small set, 1024, 1536, 2048, 3072, ..., so that few programs are compiled."""
-    power = 1 << max(10, (count - 1).bit_length())
-    return 3 * power // 4 if count <= 3 * power // 4 else power
 
 
 def _piece(state: kernels.State) -> int:

@@ -64,13 +64,14 @@ def _each(function: Callable[[int], jax.Array]) -> Triple:
 
 
 @partial(jax.jit, static_argnames="sweeps")
-def sweep(state: State, sweeps: int) -> State:
+def sweep(state: State, sweeps: int) -> Triple:
     """Let every triangle choose its multipliers anew, all at once; the bound never falls.
 
     Every triangle gets an equal share of r of each of its pairs, and back what its own multipliers
     had added: together v. With ``p = -v_i > 0`` and ``q <= s`` for the two others, any
     y between q and ``min(p, s)`` is best for ``min(0, y - p) + min(0, q - y) + min(0, s - y)``.
     The middle leaves something to all neighbours. At most one of the three y is positive.
+    Returns the new y.
     """
     pairs = state.triangles
 
@@ -86,13 +87,13 @@ def sweep(state: State, sweeps: int) -> State:
         return _each(choose), None
 
     y, _ = jax.lax.scan(turn, state.y, None, length=sweeps)
-    return state._replace(y=y)
+    return y
 
 
 @partial(jax.jit, static_argnames="steps")
 def polish(
     state: State, anchor: Point, done: jax.Array, weight: jax.Array, steps: int
-) -> tuple[State, Point]:
+) -> tuple[Point, Point]:
     """Steps of reflected Halpern PDHG on the LP over the triangles, where ``0 <= x <= 1``.
 
     With T for a step of PDHG and k steps since the last restart, at v_0, the next v is
@@ -114,8 +115,8 @@ def polish(
 
     Returns
     -------
-    state : State
-        With ``T(v)`` for the last v.
+    usable : Point
+        ``T(v)`` for the last v.
     v : Point
         To go on from without a restart.
     """
@@ -140,5 +141,4 @@ def polish(
 
     counts = done + jnp.arange(steps, dtype=jnp.float32)
     v, _ = jax.lax.scan(turn, (state.x, state.y), counts)
-    x, y = once(*v)
-    return state._replace(x=x, y=y), v
+    return once(*v), v

@@ -56,6 +56,11 @@ class PairTable:
         """The three pairs of every triangle, one triangle a column."""
         return self._triangles[:, : self._found]
 
+    @property
+    def count(self) -> int:
+        """How many triangles there are."""
+        return self._found
+
     def add_cycles(self, nodes: IntArray, starts: IntArray) -> int:
         """Cut cycles into triangles; returns how many of these are new.
 

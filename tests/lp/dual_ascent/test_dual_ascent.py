@@ -7,24 +7,27 @@ from itertools import pairwise
 import jax
 import numpy as np
 import pytest
-from certificates import exact_optimum
 from families import planar, wheel
 from oracles import all_cuts, brute_force, random_graph
 
 from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock, TimeLimitReached
-from bdcc_jax.lp.dual_ascent import DualAscent, ascent, kernels
+from bdcc_jax.lp.dual_ascent import DualAscent, kernels
+from bdcc_jax.lp.dual_ascent.batched_cycles import widest_cycles
+from bdcc_jax.lp.dual_ascent.cycles import conflicted_cycles
+from bdcc_jax.lp.dual_ascent.padding import room
 from bdcc_jax.lp.lagrangian import Lagrangian
 from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.certificate import certificate, relaxed_bound
 from bdcc_jax.proofs.verify import verify
+from benchmarks.exact_optimum import exact_optimum
 
 KINDS = ("normal", "ties")
 
 
-def last_of(graph, rounds=6):
+def last_of(graph, rounds=6, **how):
     """The snapshot after some rounds, or when nothing is left to be found."""
-    *_, last = (relaxed for relaxed, _ in zip(DualAscent(graph).run(), range(rounds), strict=False))
+    *_, last = (r for r, _ in zip(DualAscent(graph, **how).run(), range(rounds), strict=False))
     return last
 
 
@@ -64,7 +67,8 @@ def test_no_bound_exceeds_the_optimum(seed, instances):
             continue
         best = brute_force(graph)
         bounds = []
-        for relaxed, _ in zip(DualAscent(graph).run(), range(4), strict=False):
+        run = DualAscent(graph, batched=i % 4 >= 2).run()
+        for relaxed, _ in zip(run, range(4), strict=False):
             bounds.append(relaxed.bound)
             value = Lagrangian.of(graph.weights, *relaxed.rows).bound
             assert value >= relaxed.bound - 1e-9
@@ -167,7 +171,7 @@ def test_a_sweep_never_lowers_the_bound():
     bounds = []
     for _ in range(30):
         bounds.append(float(np.minimum(kernels.reduced_costs(state, state.y), 0.0).sum()))
-        state = kernels.sweep(state, 1)
+        state = state._replace(y=kernels.sweep(state, 1))
     assert all(b >= a - 1e-3 for a, b in pairwise(bounds))
     assert bounds[-1] > bounds[0] + 1.0
     assert sum(np.asarray(y) > 0 for y in state.y).max() == 1
@@ -241,9 +245,9 @@ def test_few_programs_are_compiled():
     graph = planar(np.random.default_rng(8), 30, 30)
     last_of(graph, 30)
     assert kernels.sweep._cache_size() + kernels.polish._cache_size() <= 8
-    sizes = {ascent._room(count) for count in range(1, 10**6, 97)}
+    sizes = {room(count) for count in range(1, 10**6, 97)}
     assert len(sizes) <= 22
-    assert all(ascent._room(count) >= count for count in range(1, 5000))
+    assert all(room(count) >= count for count in range(1, 5000))
 
 
 def test_it_runs_on_the_device_that_is_asked_for():
@@ -251,3 +255,54 @@ def test_it_runs_on_the_device_that_is_asked_for():
     device = jax.devices("cpu")[0]
     *_, last = (r for r, _ in zip(DualAscent(graph, device=device).run(), range(3), strict=False))
     assert last.bound > graph.negative_sum
+
+
+@pytest.mark.parametrize("search", ["host", "device"])
+@pytest.mark.parametrize("seed", range(5))
+def test_cycles_are_conflicted(seed, search):
+    """One pair repels, all others attract, none of them by less than is asked for."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 25, 0.4)
+    ends, least = graph.edges.astype(np.int32), 0.2
+    if search == "host":
+        nodes, starts = conflicted_cycles(
+            25, ends, graph.weights, least=least, longest=6, depletion=0.5, clock=Clock(None)
+        )
+    else:
+        nodes, starts = widest_cycles(25, ends, graph.weights, least=least)
+    at = {tuple(edge): w for edge, w in zip(ends.tolist(), graph.weights, strict=True)}
+    assert len(starts) > 20
+    for a, b in pairwise(starts):
+        cycle = nodes[a:b].tolist()
+        assert len(set(cycle)) == len(cycle) <= 6
+        assert at[min(cycle[0], cycle[-1]), max(cycle[0], cycle[-1])] < -least
+        assert all(at[min(pair), max(pair)] > least - 1e-6 for pair in pairwise(cycle))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_device_finds_the_widest_triangle_and_square(seed):
+    """Nodes have at most eight pairs here: nothing is left out."""
+    graph = planar(np.random.default_rng(seed), 7, 7)
+    pull = np.zeros((graph.n, graph.n))
+    pull[tuple(graph.edges.T)] = np.maximum(graph.weights, 0.0)
+    pull = np.maximum(pull, pull.T)
+    assert (pull > 0).sum(axis=0).max() <= 8
+    widest = {}
+    for u, v in graph.edges[graph.negative].tolist():
+        widest[u, v, 3] = np.minimum(pull[u], pull[v]).max()
+        through = np.minimum(np.minimum(pull[u][:, None], pull), pull[v][None, :])
+        through[v], through[:, u] = 0.0, 0.0
+        widest[u, v, 4] = through.max()
+    nodes, starts = widest_cycles(graph.n, graph.edges.astype(np.int32), graph.weights, least=1e-3)
+    found = {}
+    for a, b in pairwise(starts):
+        cycle = nodes[a:b]
+        found[cycle[0], cycle[-1], b - a] = pull[cycle[:-1], cycle[1:]].min()
+    assert {key for key, width in widest.items() if width > 1e-3} == set(found)
+    assert all(found[key] == pytest.approx(widest[key]) for key in found)
+
+
+def test_both_searches_lead_to_the_same_bound():
+    graph = planar(np.random.default_rng(10), 20, 20)
+    host, device = (last_of(graph, 25, batched=batched).bound for batched in (False, True))
+    assert host == pytest.approx(device, rel=2e-3)
