@@ -28,9 +28,9 @@ REACH_TRIANGLES, REACH_SHARE = 10_000, 0.7
 """An LP is within reach of the simplex method with this many triangles, or with this many for
 every edge: where conflicts are denser, even the first LP takes minutes."""
 
-ENOUGH, LEAST_ROUNDS = 0.25, 6
-"""Before an LP within reach the ascent ends when a round closes less of the gap than this share,
-but not before cycles of all lengths have been looked for."""
+ENOUGH, LEAST_ROUNDS = 0.8, 4
+"""Before an LP within reach the ascent ends when a round raises the bound by less than this share
+of what is left of the gap, but not before it has looked for longer cycles too."""
 
 ROUNDING = 2.0**-40
 """Rows without chords may prove less than those with chords by this share of the sum of all |w|."""
