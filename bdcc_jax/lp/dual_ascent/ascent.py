@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base.arrays import FloatArray
+from ...base.arrays import BoolArray, FloatArray
 from ...base.clock import Clock
 from ...instance.graph import Graph
 from ..lagrangian import Lagrangian
@@ -195,35 +195,35 @@ class DualAscent:
 
     def _ascend(self, before: Relaxed) -> Relaxed:
         """Sweeps, first-order steps and sweeps; every one from where the last one ended."""
-        triangles = self._table.triangles.copy()
-        pairs = self._table.pairs
-        state = self._upload(before, triangles, pairs)
+        triangles, pairs = self._table.triangles.copy(), self._table.pairs
+        x = np.append(before.x, np.full(pairs.m - len(before.x), 0.5))
+        used = np.zeros(pairs.m, dtype=bool)
+        used[triangles.ravel()] = True
+        state = self._upload(pairs.weights[used], _renumbered(triangles, used), before.y, x[used])
         with self._clock.measure("ascent"):
             state = self._sweep(state, SWEEPS_BEFORE)
             state = self._polish(state)
             state = self._sweep(state, SWEEPS_AFTER)
-            y, x = jax.device_get((state.y, state.x))
-        y = np.stack(y)[:, : triangles.shape[1]].astype(np.float64) * self._unit
+            new_y, new_x = jax.device_get((state.y, state.x))
+        x[used] = new_x[: used.sum()]
+        y = np.stack(new_y)[:, : triangles.shape[1]].astype(np.float64) * self._unit
         rows, multipliers = _triangle_rows(triangles, y)
         relaxed = Lagrangian.of(pairs.weights, rows, multipliers)
-        return Relaxed(
-            self._graph, pairs, triangles, y, relaxed.bound, relaxed.reduced,
-            x[: pairs.m].astype(np.float64),
-        )  # fmt: skip
+        return Relaxed(self._graph, pairs, triangles, y, relaxed.bound, relaxed.reduced, x)
 
-    def _upload(self, before: Relaxed, triangles: NDArray[np.int32], pairs: Graph) -> kernels.State:
+    def _upload(
+        self, weights: FloatArray, triangles: NDArray[np.int32], y: FloatArray, x: FloatArray
+    ) -> kernels.State:
         """The state on the device, in a unit in which weights are about 1, and padded."""
-        size, last = room(triangles.shape[1]), room(pairs.m + 1) - 1
-        padded = np.full((3, size), last, np.int32)
-        padded[:, : triangles.shape[1]] = triangles
-        y = np.zeros((3, size), np.float32)
-        y[:, : before.y.shape[1]] = before.y / self._unit
-        weights, x = np.zeros(last + 1, np.float32), np.zeros(last + 1, np.float32)
-        weights[: pairs.m] = pairs.weights / self._unit
-        x[: len(before.x)] = before.x
-        x[len(before.x) : pairs.m] = 0.5  # chords
-        degrees = np.maximum(np.bincount(padded.ravel(), minlength=last + 1), 1)
-        arrays = (*padded, *y, x, weights, degrees.astype(np.float32))
+        size, last = room(triangles.shape[1]), room(len(weights) + 1) - 1
+        sides = np.full((3, size), last, np.int32)
+        sides[:, : triangles.shape[1]] = triangles
+        multipliers = np.zeros((3, size), np.float32)
+        multipliers[:, : y.shape[1]] = y / self._unit
+        of_pairs = np.zeros((3, last + 1), np.float32)
+        of_pairs[:2, : len(weights)] = x, weights / self._unit
+        of_pairs[2] = np.maximum(np.bincount(sides.ravel(), minlength=last + 1), 1)
+        arrays = (*sides, *multipliers, *of_pairs)
         a, b, c, y_a, y_b, y_c, *rest = (jax.device_put(each, self._device) for each in arrays)
         return kernels.State((a, b, c), (y_a, y_b, y_c), *rest)
 
@@ -254,6 +254,12 @@ class DualAscent:
 
 def _piece(state: kernels.State) -> int:
     return PIECE if len(state.y[0]) <= LARGE else LARGE_PIECE
+
+
+def _renumbered(triangles: NDArray[np.int32], used: BoolArray) -> NDArray[np.int32]:
+    """The triangles over the pairs that are used alone: others have nothing to do on a device."""
+    number = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    return number[triangles]
 
 
 def _triangle_rows(triangles: NDArray[np.int32], y: FloatArray) -> tuple[Rows, FloatArray]:

@@ -31,6 +31,14 @@ def last_of(graph, rounds=6, **how):
     return last
 
 
+def first_state(method):
+    """Before the first sweep."""
+    start = method._start()
+    method._separate(start.reduced)
+    triangles, pairs = method._table.triangles, method._table.pairs
+    return method._upload(pairs.weights, triangles, start.y, np.full(pairs.m, 0.5))
+
+
 def sparse(rng, kind):
     """Many cycles of length 4 to 6, and few triangles."""
     return random_graph(rng, int(rng.integers(5, 9)), float(rng.uniform(0.3, 1.0)), kind)
@@ -164,10 +172,7 @@ def test_reduced_costs_are_those_of_the_rows():
 def test_a_sweep_never_lowers_the_bound():
     graph = planar(np.random.default_rng(1), 15, 15)
     method = DualAscent(graph)
-    start = method._start()
-    method._separate(start.reduced)
-    table = method._table
-    state = method._upload(start, table.triangles, table.pairs)
+    state = first_state(method)
     bounds = []
     for _ in range(30):
         bounds.append(float(np.minimum(kernels.reduced_costs(state, state.y), 0.0).sum()))
@@ -181,10 +186,7 @@ def test_first_order_steps_go_on_where_sweeps_are_stuck():
     rng = np.random.default_rng(2)
     graph = random_graph(rng, 30, 1.0)
     method = DualAscent(graph)
-    start = method._start()
-    method._separate(start.reduced)
-    table = method._table
-    state = method._upload(start, table.triangles, table.pairs)
+    state = first_state(method)
 
     def bound(state):
         return float(np.minimum(kernels.reduced_costs(state, state.y), 0.0).sum())
