@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from .arrays import IntArray
 
-Phase = Literal["lp", "ilp"]
+Phase = Literal["start", "search", "lp", "ilp"]
+"""What a record is of: the first clustering, a better one that was found while an LP ran, a round
+of the LP, a round of what comes after it."""
 
 
 class Status(StrEnum):
@@ -59,6 +61,11 @@ class Stop(Exception):
 @dataclass(frozen=True)
 class Round:
     """One round of Algorithm 1, or one division of branch and bound.
+
+    Its phase is 'lp' or 'ilp'. There are two more kinds of record: 'start' is the first clustering,
+    before any LP, and 'search' a better one that was found while an LP took its time. When those
+    of the latter kind come depends on the machine; a solve that is not cut short by time goes on as
+    if they had not been told yet.
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
     went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that

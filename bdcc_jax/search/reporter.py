@@ -11,9 +11,13 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
 
+from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Phase, Progress, Round, Status, Stop
+from ..lp.rows import Rows
 from ..separation.separation import Separation
 from .bounds import Bounds
 from .checkpoint import Checkpoint
@@ -23,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 ONE = Units()
 """What most instances are solved in."""
+
+NOTHING = Separation(Rows.empty(), 0, fallbacks=0, satisfied=False)
 
 Callback = Callable[[Progress], bool | None]
 
@@ -62,21 +68,29 @@ class Reporter:
         self.history: list[Round] = [] if checkpoint is None else checkpoint.history
         self._seconds_before = self.history[-1].seconds if self.history else 0.0
         self._phase: Phase = "lp"
+        self._rounds = sum(record.phase in ("lp", "ilp") for record in self.history)
+        self._shown = self._best_shown = inf  # what the last and the best that were told cost
         self._best = bounds.labels[:0]
-        self._inner: list[tuple[Bounds, Callable[[], object]]] = []
+        self._inner: list[_Level] = []
 
     def close(self) -> None:
         """Tell nobody any more; a callback may refer to whoever holds this reporter."""
         self._callback = self._checkpoint = None
 
     @contextmanager
-    def inside(self, bounds: Bounds, hand_out: Callable[[], object]) -> Iterator[None]:
+    def inside(
+        self,
+        bounds: Bounds,
+        hand_out: Callable[[], object],
+        lift: Callable[[IntArray], IntArray] | None = None,
+    ) -> Iterator[None]:
         """Rounds inside the block are those of an inner instance.
 
         ``bounds`` are its own, and ``hand_out`` tells the next level what is known of it: after
-        every round, and however the block ends.
+        every round, and however the block ends. ``lift`` makes a clustering of the next level of
+        one of the inner instance, if that is worth anything there.
         """
-        self._inner.append((bounds, hand_out))
+        self._inner.append(_Level(bounds, hand_out, lift))
         try:
             yield
         finally:
@@ -89,7 +103,7 @@ class Reporter:
 
     def stop_if_out_of_rounds(self) -> None:
         """Raise Stop if no more rounds are allowed."""
-        if len(self.history) >= self._most:
+        if self._rounds >= self._most:
             raise Stop(Status.MAX_ROUNDS)
 
     def round(
@@ -112,15 +126,54 @@ class Reporter:
         slowest_root : float, optional
             Seconds for detection and subproblems with a processor for every root.
         """
-        for _, hand_out in reversed(self._inner):
-            hand_out()
+        self._hand_out()
+        self._rounds += 1
+        self._record(self._phase, self._bounds.labels, found, n_rows, spent, slowest_root)
+        self.stop_if_out_of_rounds()
+        for level in self._inner:
+            if verdict := level.bounds.verdict:
+                raise Stop(verdict)
+
+    def start(self) -> None:
+        """Report the first clustering, before any LP; nothing if something was reported before."""
+        if not self.history:
+            self._hand_out()
+            self._record("start", self._bounds.labels)
+
+    def meanwhile(self, labels: IntArray) -> None:
+        """Report a clustering of the innermost instance while its LP runs, if it is the best.
+
+        The bounds are not told: what comes next must not depend on how long the LP takes.
+        """
+        for level in reversed(self._inner):
+            if level.lift is None:
+                return
+            labels = level.lift(labels)
+        if self._bounds.price(labels) < min(self._best_shown, self._bounds.upper):
+            self._record("search", labels)
+
+    def _hand_out(self) -> None:
+        for level in reversed(self._inner):
+            level.hand_out()
+
+    def _record(
+        self,
+        phase: Phase,
+        labels: IntArray,
+        found: Separation = NOTHING,
+        n_rows: int = 0,
+        spent: Mapping[str, float] = MappingProxyType({}),
+        slowest_root: float | None = None,
+    ) -> None:
+        """Write a record into the history, and tell everyone; raises Stop if that ends the solve."""
         bounds, units = self._bounds, self._units
+        self._shown = bounds.price(labels)
         record = Round(
             number=len(self.history) + 1,
-            phase=self._phase,
+            phase=phase,
             seconds=self._seconds_before + self._clock.elapsed,
-            lower_bound=units.below(bounds.lower),
-            upper_bound=units.of_cost(bounds.upper),
+            lower_bound=min(units.below(bounds.lower), units.of_cost(self._shown)),
+            upper_bound=units.of_cost(self._shown),
             rows=n_rows,
             new_rows=len(found.rows),
             violated_roots=found.violated_roots,
@@ -135,18 +188,24 @@ class Reporter:
         logger.debug("%s", record)
         if self._checkpoint is not None:
             self._checkpoint.write_if_due(bounds, self.history)
-        stopped = self._callback is not None and bool(self._callback(self._progress(record)))
+        progress = self._progress(record, labels)
+        stopped = self._callback is not None and bool(self._callback(progress))
         if verdict := bounds.verdict:
             raise Stop(verdict)
         if stopped:
             raise Stop(Status.STOPPED)
-        self.stop_if_out_of_rounds()
-        for inner, _ in self._inner:
-            if verdict := inner.verdict:
-                raise Stop(verdict)
 
-    def _progress(self, record: Round) -> Progress:
-        improved, self._best = self._bounds.labels is not self._best, self._bounds.labels
-        labels = self._best.view()  # nobody changes them, only for better ones
+    def _progress(self, record: Round, best: IntArray) -> Progress:
+        improved = best is not self._best and self._shown <= self._best_shown
+        self._best, self._best_shown = best, min(self._shown, self._best_shown)
+        labels = best.view()  # nobody changes them, only for better ones
         labels.flags.writeable = False
         return Progress(record, labels, improved)
+
+
+class _Level(NamedTuple):
+    """An instance within another one."""
+
+    bounds: Bounds
+    hand_out: Callable[[], object]
+    lift: Callable[[IntArray], IntArray] | None

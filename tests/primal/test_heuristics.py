@@ -82,7 +82,7 @@ def test_greedy_outgrows_its_table(monkeypatch):
     tables = []
     new_table = module._new_table
     monkeypatch.setattr(module, "_new_table", lambda *a: tables.append(1) or new_table(*a))
-    monkeypatch.setattr(module, "_contract", module._contract.py_func)
+    monkeypatch.setattr(module, "contract", module.contract.py_func)
     rng = np.random.default_rng(0)
     pairs = np.column_stack(np.triu_indices(80, 1))
     graph = Graph(80, rng.choice(pairs, 85, replace=False), rng.random(85) + 0.1)
