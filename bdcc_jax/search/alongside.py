@@ -1,10 +1,10 @@
 """A search for clusterings in a thread of its own, while the LP of the same instance is solved.
 
-The search is a fixed sequence of steps, whoever waits for whom. After every round of the LP, which
-counts its work, it is asked what it had found after a certain amount of its own work: the answer,
-and all that follows from it, is the same in every run. While HiGHS takes long for one LP the search
-goes on beyond that. What it finds then is told to the user, and is kept if time runs out, but it
-counts only once the LP has done its share.
+The search is a fixed sequence of steps. After every round of the LP, which counts its work, it is
+asked what it had found after a certain amount of its own work, and is waited for if it is not there
+yet: the answer, and all that follows from it, is the same in every run. Where it is faster it goes
+on beyond that. What it finds there is told to the user while an LP takes long, and is kept if time
+runs out, but it counts only once the LP has done its share of the work.
 """
 
 from __future__ import annotations
@@ -22,20 +22,17 @@ from ..instance.graph import Graph
 from ..primal import Evolution
 from .bounds import Bounds
 
-EASY = 2e6
-"""LPs that take no more work than this, some 0.1 s, are left alone."""
+EASY = 1e7
+"""Instances whose LPs take no more work than this, some 0.2 s, need no such search."""
 
 SHARE = 0.5
-"""Of the work that goes on beyond that, the search does so much."""
+"""Work of the search that is waited for, as a share of what the LP does beyond that."""
 
 WAITED_FOR = 0.7
 """Of its work up to the last round, the search must have done all, and up to this one so much."""
 
 ARCS = 8
 """Arcs that the search reads in the time of a unit of the clock's work."""
-
-WHILE_WAITING = 0.1 * 2e7 * SHARE * ARCS
-"""Arcs that it may read in addition each time the clock says that HiGHS is waited for."""
 
 PATIENCE = 0.05
 """Seconds between two looks at the clock while the search is waited for."""
@@ -70,11 +67,11 @@ class Alongside:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
         self._begin = self._last = clock.work
+        self._start = bounds.labels
         self._search: Evolution | None = None
         self._thread: Thread | None = None
         self._changed = Condition()
         self._stop = np.zeros(1, dtype=np.bool_)
-        self._allowed = 0.0
         self._found: list[tuple[int, IntArray]] = []  # and the work done before that step
         self._told: IntArray | None = None
         self._error: Exception | None = None
@@ -92,9 +89,7 @@ class Alongside:
     ) -> None:
         """Stop the search; where time, and not the method, ended the solve, take all it has."""
         self._clock.while_waiting = self._before
-        with self._changed:
-            self._stop[0] = True
-            self._changed.notify_all()
+        self._stop[0] = True
         if self._thread is not None:
             self._thread.join()
         cut_short = isinstance(error, KeyboardInterrupt | SystemError) or (
@@ -107,11 +102,12 @@ class Alongside:
         """What the search has to have found by now, if that is new; lets it go on."""
         done, self._last = self._last, self._clock.work
         work = self._share(max(done, self._begin + WAITED_FOR * (self._last - self._begin)))
-        self._allow(self._share(self._last))
-        if work == 0.0:
+        if self._share(self._last) > 0.0:
+            self._begin_search()
+        if work == 0.0 or self._search is None:
             return None
         with self._changed:
-            while self._error is None and self._search is not None and self._search.work < work:
+            while self._error is None and self._search.work < work:
                 self._changed.wait(PATIENCE)
                 self._clock.check()
         if self._error is not None:
@@ -123,32 +119,23 @@ class Alongside:
     def _share(self, work: float) -> float:
         return ARCS * SHARE * max(0.0, work - self._begin - EASY)
 
-    def _allow(self, work: float) -> None:
-        """Let the search do so much in all; starts it if that has not happened."""
-        if work <= self._allowed or self._graph.m == 0:
-            return
-        if self._thread is None:
-            self._search = Evolution(self._graph, self._bounds.labels, seed=self._seed)
+    def _begin_search(self) -> None:
+        if self._thread is None and self._graph.m > 0:
+            # Not from what is the best now: when the search begins may depend on the machine.
+            self._search = Evolution(self._graph, self._start, seed=self._seed)
             self._thread = Thread(target=self._run, args=(self._search,), daemon=True)
             self._thread.start()
-        with self._changed:
-            self._allowed = work
-            self._changed.notify_all()
 
     def _while_waiting(self) -> None:
         """A tenth of a second has passed in which HiGHS was waited for."""
-        self._allow(self._allowed + WHILE_WAITING)
+        self._begin_search()
         if self._found and self._found[-1][1] is not self._told:
             self._told = self._found[-1][1]
             self._tell(self._told)
 
     def _run(self, search: Evolution) -> None:
         try:
-            while True:
-                with self._changed:
-                    self._changed.wait_for(lambda: self._stop[0] or search.work < self._allowed)
-                    if self._stop[0]:
-                        return
+            while not self._stop[0]:
                 before, best = search.work, search.labels
                 search.step(self._stop)
                 with self._changed:
