@@ -60,14 +60,16 @@ def leiden(n: int, edges: Any, weights: Any) -> Iterator[Run]:
     graph = igraph.Graph(n=n, edges=edges)
 
     def run(iterations: int, seed: int) -> Run:
-        return lambda: leidenalg.find_partition(
-            graph,
-            leidenalg.CPMVertexPartition,
-            weights=weights.tolist(),
-            resolution_parameter=0.0,
-            n_iterations=iterations,
-            seed=seed,
-        ).membership
+        return lambda: (
+            leidenalg.find_partition(
+                graph,
+                leidenalg.CPMVertexPartition,
+                weights=weights.tolist(),
+                resolution_parameter=0.0,
+                n_iterations=iterations,
+                seed=seed,
+            ).membership
+        )
 
     for seed in count():
         yield run(2, seed)

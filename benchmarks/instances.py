@@ -2,7 +2,8 @@
 
 Besides the families of the data folder there are ``pictures/coffee-3000`` (superpixels of a picture
 of scikit-image), ``planar/1000`` (a random Delaunay graph) and ``planted/1000`` (a signed network
-with hidden clusters); these take any number. Any other folder of instance files has families too: its subfolders.
+with hidden clusters); these take any number. Any other folder of instance files has families too:
+its subfolders.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``bdcc-jax certify``: how much better than a given clustering can any other be?"""
+"""``bdcc-jax certify``: how much better than a given clustering any other can be."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
         """Whether the gap is proven, or a clustering is known that disproves it."""
         lower, upper = progress.round.lower_bound, progress.round.upper_bound
         known = relative_gap(given, lower) <= gap or given - upper > gap * abs(given)
-        return known and gap > 0.0 or SIGNALS.stop(progress)
+        return (known and gap > 0.0) or SIGNALS.stop(progress)
 
     result = SIGNALS.last(
         lambda: solve(

@@ -8,6 +8,7 @@ for every cluster (the Gumbel trick). The temperature T falls from step to step.
 
 from __future__ import annotations
 
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ COOLING = 0.1
 """The last temperature as a share of the first one."""
 
 FAR = 15.0
-"""Clusters that are worse by more than this many temperatures are not tried: one in 10^6 would win."""
+"""Clusters that are worse by more temperatures are not tried: one in 10^6 would be chosen."""
 
 
 class _Scratch(NamedTuple):
@@ -116,9 +117,9 @@ def _move(
         size[own] -= 1
         size[chosen] += 1
         labels[v] = chosen
-    return value - here
+    return float(value - here)
 
 
 @compiled
 def _gumbel(random: State) -> float:
-    return -np.log(-np.log(uniform(random) + 1e-300))  # type: ignore[no-any-return]
+    return -log(-log(uniform(random) + 1e-300))

@@ -9,13 +9,11 @@ smaller graph, which is clustered anew, greedily and by annealing. What is fused
 - *crossings* of two clusterings that such chains have ended in;
 - *annealing* of the best clustering itself, ever longer, at any temperature.
 
-The last three take turns by what they have cost so far. The search counts its work, does the same for
-the same seed, and can be stopped after any step and go on later.
+The last three take turns by what they have cost so far. The search counts its work, does the same
+for the same seed, and can be stopped after any step and go on later.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -103,9 +101,7 @@ class Evolution:
         self._missing = 0  # proposals, in the chain
         self._elite: list[tuple[float, IntArray]] = []
         self._steps = float(FIRST * graph.n)
-        self._spent: dict[Callable[[BoolArray], None], int] = dict.fromkeys(
-            (self._lengthen_chain, self._cross, self._anneal), 0
-        )
+        self._spent = [0, 0, 0]  # on chains, crossings and annealing
 
     def run(self, work: float, stop: BoolArray | None = None) -> None:
         """Go on until so much has been done in all, by now and before, or ``stop[0]`` is set."""
@@ -122,8 +118,8 @@ class Evolution:
             self._fuse_proposal(stop)
             return
         before = self.work
-        source = min(self._spent, key=self._spent.__getitem__)
-        source(stop)
+        source = self._spent.index(min(self._spent))
+        (self._lengthen_chain, self._cross, self._anneal)[source](stop)
         self._spent[source] += self.work - before
 
     def _fuse_proposal(self, stop: BoolArray) -> None:
@@ -207,8 +203,8 @@ def _fused(
 ) -> tuple[IntArray, int]:
     """Cluster anew what two clusterings do not agree on; returns also the arcs read.
 
-    The result is as good as the better of the two, or better; ``steps`` are those of annealing, for
-    every node of the smaller graph.
+    All labels are in 0 .. n - 1. The result is as good as the better of the two, or better;
+    ``steps`` are those of annealing, for every node of the smaller graph.
     """
     block, count = agreed(links, a, b)
     small = contracted(links, block, count)

@@ -17,9 +17,9 @@ def fuse(
 ) -> IntArray:
     """Keep together what two clusterings agree on, and cluster the rest anew.
 
-    The nodes that edges hold together which neither cuts become one node of a much smaller graph, on which
-    either clustering can be expressed; local search goes on from the better of the two, or from a
-    greedy clustering of that graph if this is better still.
+    The nodes that edges hold together which neither cuts become one node of a much smaller graph,
+    on which either clustering can be expressed; local search goes on from the better of the two, or
+    from a greedy clustering of that graph if this is better still.
 
     Parameters
     ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,6 +14,13 @@ from .evolution import Evolution
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
 
+SLOW = 10_000
+"""Graphs with so many edges take some 10 ms a step."""
+
+
+def _nobody(labels: IntArray) -> None:
+    """Is told of nothing."""
+
 
 def local_search(
     graph: Graph,
@@ -20,6 +29,7 @@ def local_search(
     rounds: int = 8,
     seed: int = 0,
     clock: Clock | None = None,
+    tell: Callable[[IntArray], None] | None = None,
 ) -> IntArray:
     """Find a good clustering: greedy, fusion with greedy ones of noisy weights, Kernighan-Lin.
 
@@ -35,6 +45,8 @@ def local_search(
         For the noise.
     clock : Clock, optional
         When its time is up, the clustering so far is returned.
+    tell : callable, optional
+        Told of every better clustering on the way, if the graph is so large that it takes a while.
 
     Returns
     -------
@@ -49,6 +61,9 @@ def local_search(
     """
     clock = clock or Clock(None)
     start = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
+    if tell is None or graph.m < SLOW:
+        tell = _nobody
+    tell(start)
     if rounds:
         search = Evolution(graph, start, seed=seed)
         with clock.alarm() as stop:
@@ -56,5 +71,6 @@ def local_search(
                 if search.settled or stop[0] or clock.remaining == 0.0:
                     break
                 search.step(stop)
+                tell(search.labels)
         start = search.labels
     return kernighan_lin(graph, start, clock=clock)

@@ -12,8 +12,8 @@ from ..base.compiled import compiled
 State = NDArray[np.uint64]
 
 
-def new_state(seed: int, stream: int = 0) -> State:
-    """Where to begin; another seed or stream begins elsewhere.
+def new_state(seed: int) -> State:
+    """Where to begin; another seed begins elsewhere.
 
     Examples
     --------
@@ -21,8 +21,8 @@ def new_state(seed: int, stream: int = 0) -> State:
     >>> 0 <= uniform(state) < 1 and uniform(state) != uniform(state)
     True
     """
-    words: Any = np.random.SeedSequence([seed, stream]).generate_state(1, np.uint64)
-    return words | np.uint64(1)  # xorshift never leaves 0
+    words = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    return words.astype(np.uint64) | np.uint64(1)  # xorshift never leaves 0
 
 
 @compiled
@@ -39,7 +39,7 @@ def _next(state: State) -> Any:
 @compiled
 def uniform(state: State) -> float:
     """A number in [0, 1)."""
-    return np.float64(_next(state) >> np.uint64(11)) * 2.0**-53  # type: ignore[no-any-return]
+    return np.float64(_next(state) >> np.uint64(11)) * 2.0**-53
 
 
 @compiled

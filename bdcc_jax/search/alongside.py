@@ -25,6 +25,9 @@ from .bounds import Bounds
 EASY = 1e7
 """Instances whose LPs take no more work than this, some 0.2 s, need no such search."""
 
+LARGE = 20_000
+"""On instances with so many edges it begins at once."""
+
 SHARE = 0.5
 """Work of the search that is waited for, as a share of what the LP does beyond that."""
 
@@ -68,10 +71,10 @@ class Alongside:
         self._seed, self._tell = seed, tell
         self._begin = self._last = clock.work
         self._start = bounds.labels
-        self._search: Evolution | None = None
         self._thread: Thread | None = None
         self._changed = Condition()
         self._stop = np.zeros(1, dtype=np.bool_)
+        self._done = 0  # work, by all steps that are finished
         self._found: list[tuple[int, IntArray]] = []  # and the work done before that step
         self._told: IntArray | None = None
         self._error: Exception | None = None
@@ -79,6 +82,8 @@ class Alongside:
     def __enter__(self) -> Alongside:
         self._before = self._clock.while_waiting
         self._clock.while_waiting = self._while_waiting
+        if self._graph.m >= LARGE:
+            self._begin_search()
         return self
 
     def __exit__(
@@ -104,16 +109,17 @@ class Alongside:
         work = self._share(max(done, self._begin + WAITED_FOR * (self._last - self._begin)))
         if self._share(self._last) > 0.0:
             self._begin_search()
-        if work == 0.0 or self._search is None:
+        if work == 0.0 or self._thread is None:
             return None
+        self._tell_newest()
         with self._changed:
-            while self._error is None and self._search.work < work:
+            while self._error is None and self._done < work:
                 self._changed.wait(PATIENCE)
                 self._clock.check()
-        if self._error is not None:
-            raise self._error
-        due = [labels for before, labels in self._found if before < work]
-        self._found = [(before, labels) for before, labels in self._found if before >= work]
+            if self._error is not None:
+                raise self._error
+            due = [labels for before, labels in self._found if before < work]
+            self._found = [(before, labels) for before, labels in self._found if before >= work]
         return due[-1] if due else None
 
     def _share(self, work: float) -> float:
@@ -122,13 +128,16 @@ class Alongside:
     def _begin_search(self) -> None:
         if self._thread is None and self._graph.m > 0:
             # Not from what is the best now: when the search begins may depend on the machine.
-            self._search = Evolution(self._graph, self._start, seed=self._seed)
-            self._thread = Thread(target=self._run, args=(self._search,), daemon=True)
+            search = Evolution(self._graph, self._start, seed=self._seed)
+            self._thread = Thread(target=self._run, args=(search,), daemon=True)
             self._thread.start()
 
     def _while_waiting(self) -> None:
         """A tenth of a second has passed in which HiGHS was waited for."""
         self._begin_search()
+        self._tell_newest()
+
+    def _tell_newest(self) -> None:
         if self._found and self._found[-1][1] is not self._told:
             self._told = self._found[-1][1]
             self._tell(self._told)
@@ -139,6 +148,7 @@ class Alongside:
                 before, best = search.work, search.labels
                 search.step(self._stop)
                 with self._changed:
+                    self._done = search.work
                     if search.labels is not best:
                         self._found.append((before, search.labels))
                     self._changed.notify_all()

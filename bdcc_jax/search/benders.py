@@ -120,7 +120,7 @@ class Benders:
 
     @contextmanager
     def searching(self, wanted: bool) -> Iterator[None]:
-        """Inside the block better clusterings are looked for in another thread, if that is wanted."""
+        """Inside the block another thread looks for better clusterings, if that is wanted."""
         if not wanted:
             yield
             return
@@ -128,7 +128,7 @@ class Benders:
             self._graph,
             self._bounds,
             self._clock,
-            seed=self._seed,
+            seed=self._seed + 1,  # local search has had its own
             tell=self._reporter.meanwhile,
         ) as self._alongside:
             yield

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
 from ..instance.graph import Graph
@@ -168,6 +169,11 @@ class Job:
             checkpoint=checkpoint,
             level=level,
         )
+
+    def start_from(self, labels: IntArray) -> None:
+        """Take a clustering that was found before the LP, and tell it."""
+        self.bounds.offer(labels)
+        self.setting.reporter.start()
 
     def log(self, message: str, *values: object) -> None:
         """Log what comes next: for users if this is their instance, else for debugging."""

@@ -135,10 +135,11 @@ class Reporter:
                 raise Stop(verdict)
 
     def start(self) -> None:
-        """Report the first clustering, before any LP; nothing if something was reported before."""
-        if not self.history:
+        """Report a clustering that was found before any LP, if it is the best so far."""
+        if self._rounds == 0:
             self._hand_out()
-            self._record("start", self._bounds.labels)
+            if self._bounds.upper < self._best_shown:
+                self._record("start", self._bounds.labels)
 
     def meanwhile(self, labels: IntArray) -> None:
         """Report a clustering of the innermost instance while its LP runs, if it is the best.
@@ -165,7 +166,7 @@ class Reporter:
         spent: Mapping[str, float] = MappingProxyType({}),
         slowest_root: float | None = None,
     ) -> None:
-        """Write a record into the history, and tell everyone; raises Stop if that ends the solve."""
+        """Write a record into the history, and tell everyone; raises Stop if that is the end."""
         bounds, units = self._bounds, self._units
         self._shown = bounds.price(labels)
         record = Round(

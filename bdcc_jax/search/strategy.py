@@ -9,7 +9,7 @@ from ..base.sums import sum_down, sum_up
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, local_search
+from ..primal import fuse, greedy_additive, local_search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -25,6 +25,10 @@ FUSIONS, FUSED_EDGES = 100, 1_500_000
 edges; easy ones need one."""
 
 
+LARGE = 100_000
+"""Presolve of so many edges takes a while: a first clustering comes before it."""
+
+
 def strategy(job: Job) -> None:
     """Solve a job: ends by Stop once its bounds have met, returns if they cannot be made to."""
     if job.presolve:
@@ -34,6 +38,9 @@ def strategy(job: Job) -> None:
 
 
 def _presolve(job: Job) -> None:
+    if job.heuristics and job.graph.m >= LARGE:
+        with job.clock.measure("rounding"):
+            job.start_from(greedy_additive(job.graph, clock=job.clock))
     with job.clock.measure("presolve"):
         rest = presolve(job.graph, job.clock)
     job.removed = rest.removed
@@ -106,10 +113,12 @@ def _solve(job: Job) -> None:
     if job.heuristics:
         with clock.measure("rounding"):
             rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
-            labels = local_search(graph, rounds=rounds, seed=setting.seed, clock=clock)
+            labels = local_search(
+                graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from
+            )
             bounds.offer(fuse(graph, bounds.labels, labels) if job.labels_known else labels)
         job.log("local search finds a clustering of cost %.10g", bounds.upper)
-    setting.reporter.start()
+        setting.reporter.start()
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:
