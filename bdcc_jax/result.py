@@ -46,7 +46,7 @@ class Result:
         Proven: this clustering costs at most ``tolerance`` more than an optimum. It is summed up
         where it arises, so that a heavy weight elsewhere does not blur it as it blurs ``gap``.
     history : tuple of Round
-        One record a round.
+        One record of the first clustering, one a round, and some of clusterings in between.
     timings : dict
         Seconds spent in each part, and in total.
     removed : Removed or None
@@ -55,6 +55,8 @@ class Result:
         Why the lower bound holds; ``certificate`` writes it out.
     exponent : int
         Numbers in the proof are in units of 2 to minus this: 0, unless all weights are very small.
+    initial_objective : float or None
+        What the clustering costs that the solve was given to start from, if it was given one.
     """
 
     graph: Graph
@@ -70,6 +72,7 @@ class Result:
     removed: Removed | None = None
     proof: Proof | None = field(default=None, repr=False)
     exponent: int = 0
+    initial_objective: float | None = None
 
     @property
     def cut(self) -> BoolArray:
@@ -97,6 +100,14 @@ class Result:
         return relative_gap(self.objective, self.lower_bound)
 
     @property
+    def initial_gap(self) -> float | None:
+        """How much less than the given clustering any other can cost at most; None without one."""
+        if self.initial_objective is None:
+            return None
+        saved = self.initial_objective - self.objective
+        return max(0.0, min(self.initial_objective - self.lower_bound, saved + self.tolerance))
+
+    @property
     def clusters(self) -> dict[Hashable, int]:
         """The cluster of every node by its name (its id where there are no names)."""
         names = self.graph.names or range(self.graph.n)
@@ -121,11 +132,19 @@ class Result:
         return "\n".join(f"{name:<13} {value}" for name, value in self._facts().items())
 
     def _facts(self) -> dict[str, str]:
-        last = self.history[-1] if self.history else None
+        rounds = [record for record in self.history if record.phase in ("lp", "ilp")]
+        given = {}
+        if self.initial_objective is not None:
+            given["initial"] = (
+                f"{self.initial_objective:.10g}, which can be improved "
+                f"by {self.initial_objective - self.objective:.3g} at least "
+                f"and {self.initial_gap:.3g} at most"
+            )
         return {
             "status": f"{self.status} ({self.status.explanation})",
             "objective": f"{self.objective:.10g}",
             "lower bound": f"{self.lower_bound:.10g}",
+            **given,
             "gap": f"{self.gap:.3g} ({100 * self.relative_gap:.3g} %)",
             "tolerance": f"at most {self.tolerance:.3g} more than an optimum: proven",
             "disagreement": f"{self.disagreement:.10g}",
@@ -134,7 +153,7 @@ class Result:
             "presolve": "none"
             if self.removed is None
             else f"{self.removed.nodes} nodes and {self.removed.edges} edges removed",
-            "rounds": f"{len(self.history)}" + (f", {last.rows} rows" if last else ""),
+            "rounds": f"{len(rounds)}" + (f", {rounds[-1].rows} rows" if rounds else ""),
             "seconds": f"{self.timings['total']:.2f} on {self.device}"
             + "".join(f", {k} {v:.2f}" for k, v in self.timings.items() if k != "total"),
         }
@@ -149,6 +168,8 @@ class Result:
             "gap": self.gap,
             "relative_gap": self.relative_gap if isfinite(self.relative_gap) else None,
             "tolerance": self.tolerance,
+            "initial_objective": self.initial_objective,
+            "initial_gap": self.initial_gap,
             "n": self.graph.n,
             "m": self.graph.m,
             "n_clusters": self.n_clusters,

@@ -9,12 +9,15 @@ from os import PathLike
 from typing import NamedTuple
 
 import jax
+import numpy as np
+from numpy.typing import ArrayLike
 
+from .base.arrays import IntArray
 from .base.clock import Clock
 from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
 from .base.records import Progress, Status, Stop
-from .instance.graph import Graph
+from .instance.graph import Graph, canonical_labels
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Result
@@ -42,6 +45,7 @@ def solve(
     callback: Callback | None = None,
     progress: ProgressChoice = False,
     checkpoint: str | PathLike[str] | None = None,
+    initial: ArrayLike | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
@@ -69,6 +73,9 @@ def solve(
     checkpoint : path, optional
         A file that the solve is written to every few seconds and at its end, and that it goes on
         from if the file is there. One of another instance, version, seed or options is refused.
+    initial : array_like of int, shape (n,), optional
+        A clustering to start from, whoever made it. ``Result.initial_objective`` is what it costs,
+        and ``Result.initial_gap`` how much less any other can cost at most.
 
     Returns
     -------
@@ -85,13 +92,16 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
+    start = None if initial is None else check_initial(graph, initial)
     options, where, time_limit, gap, seed = check_arguments(
         device, time_limit, gap, seed, options, callback
     )
     attempt: Attempt | None = None
     try:
         clock = Clock(time_limit)
-        attempt = Attempt(graph, options, gap=gap, seed=seed, clock=clock, device=where)
+        attempt = Attempt(
+            graph, options, gap=gap, seed=seed, clock=clock, device=where, initial=start
+        )
         saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
         with interruptible(), shown(progress, clock, callback) as observe:
             attempt.run(observe, saved)
@@ -100,7 +110,9 @@ def solve(
             raise
         if attempt is None:
             clock = Clock(time_limit)
-            attempt = Attempt(graph, options, gap=gap, seed=seed, clock=clock, device=where)
+            attempt = Attempt(
+                graph, options, gap=gap, seed=seed, clock=clock, device=where, initial=start
+            )
     try:
         return attempt.result()
     except KeyboardInterrupt:  # whoever means it presses it twice
@@ -140,6 +152,24 @@ def check_arguments(
     return Arguments(options, where, time_limit, gap, seed)
 
 
+def check_initial(graph: Graph, initial: ArrayLike) -> IntArray:
+    """Refuse what is no clustering of the graph.
+
+    Examples
+    --------
+    >>> check_initial(Graph(3, [(0, 1)], [1.0]), [7, 7, 2]).tolist()
+    [0, 0, 1]
+    """
+    labels = np.asarray(initial)
+    if labels.shape != (graph.n,):
+        raise ValueError(
+            f"initial must have one label a node, shape ({graph.n},), not {labels.shape}"
+        )
+    if labels.dtype.kind not in "biu":
+        raise ValueError(f"initial must be whole numbers, one label a node, not {labels.dtype}")
+    return canonical_labels(labels.astype(np.int64))
+
+
 class Attempt:
     """One solve: whatever becomes of it, there is a result.
 
@@ -147,6 +177,8 @@ class Attempt:
     ----------
     graph, options, gap, seed, clock, device
         As for :class:`~bdcc_jax.search.job.Job`; all of them have been checked.
+    initial : ndarray of int, shape (n,), optional
+        A clustering to start from, checked too.
     """
 
     def __init__(
@@ -158,7 +190,9 @@ class Attempt:
         seed: int,
         clock: Clock,
         device: Devices | Host,
+        initial: IntArray | None = None,
     ) -> None:
+        self._initial = initial
         self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
         self._clock, self._device = clock, device
         self._units = Units.of(graph)
@@ -175,6 +209,8 @@ class Attempt:
         bounds = self._bounds = Bounds(
             graph, gap=self._gap, absolute_gap=units.allowance(options.absolute_gap)
         )
+        if self._initial is not None:
+            bounds.offer(self._initial)
         if checkpoint is not None:
             checkpoint.restore(bounds)
         reporter = self._reporter = Reporter(
@@ -193,6 +229,7 @@ class Attempt:
             setting,
             presolve=options.presolve,
             heuristics=options.heuristics,
+            labels_known=self._initial is not None,
             checkpoint=checkpoint,
             level=logging.INFO,
         )
@@ -229,6 +266,7 @@ class Attempt:
             removed=None if job is None else job.removed,
             proof=bounds.proof,
             exponent=units.exponent,
+            initial_objective=None if self._initial is None else graph.objective(self._initial),
         )
 
 

@@ -1,9 +1,9 @@
 """The instances of the benchmarks, by name: ``family/name``.
 
 Besides the families of the data folder there are ``pictures/coffee-3000`` (superpixels of a picture
-of scikit-image), ``planar/1000`` (a random Delaunay graph) and ``correlations/300`` (a complete
-graph); these three take any number. Any other folder of instance files has families too: its
-subfolders.
+of scikit-image), ``planar/1000`` (a random Delaunay graph), ``planted/1000`` (a signed network with
+hidden clusters) and ``correlations/300`` (a complete graph); these take any number. Any other
+folder of instance files has families too: its subfolders.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from bdcc_jax.io.formats import SUFFIXES
 DATA = Path(os.environ.get("BDCC_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PICTURES = ("coffee-3000", "coffee-12000")
 PLANAR = ("1000", "3000", "10000")
+PLANTED = ("1000", "5000", "20000", "100000")
 SUFFIX = ".txt.gz"
 
 
@@ -62,7 +63,7 @@ def families(data: Path) -> dict[str, list[Instance]]:
         for row in csv.DictReader(file, delimiter="\t"):
             name = row["name"].removesuffix(SUFFIX)
             found.setdefault(row["family"], []).append(instance(name, data))
-    for family, names in (("pictures", PICTURES), ("planar", PLANAR)):
+    for family, names in (("pictures", PICTURES), ("planar", PLANAR), ("planted", PLANTED)):
         found[family] = [instance(f"{family}/{name}", data) for name in names]
     return found
 
@@ -78,6 +79,8 @@ def instance(full_name: str, data: Path = DATA) -> Instance:
         load = partial(planar, int(name))
     elif family == "correlations":
         load = partial(correlations, int(name))
+    elif family == "planted":
+        load = partial(planted, int(name))
     else:
         load = partial(bdcc_jax.read, _existing(data / f"{full_name}{SUFFIX}"))
     return Instance(family, name, load)
@@ -151,6 +154,32 @@ def planar(n: int, seed: int = 0) -> Graph:
     inside = region[edges[:, 0]] == region[edges[:, 1]]
     weights = np.where(inside, 0.9, -0.9) + rng.normal(size=len(edges))
     return Graph(n, edges, weights)
+
+
+def planted(n: int, degree: int = 8, wrong: float = 0.25, seed: int = 0) -> Graph:
+    """A signed network with sqrt(n) hidden clusters: half of the edges inside one, a quarter wrong.
+
+    An edge inside a cluster is +1 and one between clusters -1, unless it is wrong. Edges that come
+    up twice add up.
+
+    Examples
+    --------
+    >>> planted(1000)
+    Graph(n=1000, m=3770, positive=1882, negative=1888)
+    """
+    rng = np.random.default_rng(seed)
+    clusters = max(2, int(n**0.5))
+    cluster = rng.integers(0, clusters, n)
+    by_cluster = np.argsort(cluster, kind="stable")
+    starts = np.searchsorted(cluster[by_cluster], np.arange(clusters + 1))
+    u = rng.integers(0, n, n * degree // 2)
+    inside = rng.random(len(u)) < 0.5
+    first, last = starts[cluster[u]], starts[cluster[u] + 1]
+    mate = by_cluster[(first + rng.random(len(u)) * (last - first)).astype(np.int64)]
+    v = np.where(inside, mate, rng.integers(0, n, len(u)))
+    u, v = u[u != v], v[u != v]
+    signs = np.where(cluster[u] == cluster[v], 1.0, -1.0)
+    return Graph.from_edges(u, v, np.where(rng.random(len(u)) < wrong, -signs, signs), n)
 
 
 def _sides(triangles: IntArray) -> IntArray:

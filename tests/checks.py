@@ -68,3 +68,8 @@ def count_calls(monkeypatch, *steps):
 
         monkeypatch.setattr(owner, name, counted)
     return calls
+
+
+def rounds_of(result):
+    """The records of the LP and of what comes after it: those that Options.max_rounds counts."""
+    return [record for record in result.history if record.phase in ("lp", "ilp")]

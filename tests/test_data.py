@@ -43,7 +43,7 @@ def test_karate():
     result = solve(instance("modularity/karate"))
     assert result.status == "optimal"
     assert result.objective == -5108
-    assert {record.phase for record in result.history} == {"lp"}
+    assert {record.phase for record in result.history} == {"start", "lp"}
 
 
 @pytest.mark.parametrize(

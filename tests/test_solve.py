@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from alarms import time_is_up_in_round
+from checks import rounds_of
 from families import wheel
 from oracles import brute_force, random_graph, triangle_milp
 
@@ -27,7 +28,7 @@ def test_time_limit_returns_valid_bounds(monkeypatch):
     pass_time = time_is_up_in_round(monkeypatch, 2)
     result = solve(OPEN, time_limit=5, options=BARE, callback=pass_time)
     assert result.status == "time_limit"
-    assert len(result.history) == 2
+    assert len(rounds_of(result)) == 2
     assert OPEN.negative_sum < result.lower_bound < result.objective < 0
     assert result.objective == OPEN.objective(result.labels)
 
@@ -46,7 +47,7 @@ def test_relative_and_absolute_gap():
 def test_max_rounds():
     result = solve(OPEN, options=replace(BARE, max_rounds=2))
     assert result.status == "max_rounds"
-    assert len(result.history) == 2
+    assert len(rounds_of(result)) == 2
 
 
 def test_callback_sees_every_round_and_can_stop():

@@ -8,7 +8,7 @@ the rows and columns of the LP, about 20 million a second.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from math import inf
 from threading import Event
@@ -47,6 +47,8 @@ class Clock:
         self.longest: dict[str, float] = {}
         self.part = ""
         """What is being measured right now; a view of the progress reads it from its thread."""
+        self.while_waiting: Callable[[], None] | None = None
+        """Called about every tenth of a second in which this thread waits for HiGHS."""
 
     @property
     def elapsed(self) -> float:
@@ -72,6 +74,12 @@ class Clock:
         """Raise KeyboardInterrupt if the main thread was told to stop."""
         if self._interrupted.is_set():
             raise KeyboardInterrupt
+
+    def waits(self) -> None:
+        """Say that this thread waits; raises KeyboardInterrupt as check_interrupt does."""
+        self.check_interrupt()
+        if self.while_waiting is not None:
+            self.while_waiting()
 
     def check(self) -> None:
         """Raise TimeLimitReached at a limit, KeyboardInterrupt after Ctrl-C."""

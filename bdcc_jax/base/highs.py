@@ -59,8 +59,8 @@ def run_in_thread(highs: highspy.Highs, clock: Clock) -> Any:
     try:
         thread.start()
         while not done.wait(0.1):
-            clock.check_interrupt()
-    except KeyboardInterrupt:
+            clock.waits()
+    except BaseException:  # Ctrl-C, or a callback that has seen enough
         highs.cancelSolve()
         if thread.ident is not None:
             done.wait()

@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from .arrays import IntArray
 
-Phase = Literal["ascent", "lp", "ilp"]
-"""Dual ascent before the LP, the LP, and what comes after it."""
+Phase = Literal["start", "ascent", "search", "lp", "ilp"]
+"""What a record is of: the first clustering, a round of dual ascent before the LP, a better
+clustering that was found while an LP ran, a round of the LP, a round of what comes after it."""
 
 
 class Status(StrEnum):
@@ -59,15 +60,20 @@ class Stop(Exception):
 
 @dataclass(frozen=True)
 class Round:
-    """One round of Algorithm 1, one division of branch and bound, or one round of dual ascent.
+    """One round of Algorithm 1 ('lp'), one division of branch and bound ('ilp').
+
+    There are three more phases: 'start' is the first clustering, before any bound; 'ascent' a round
+    of dual ascent before the LP, whose ``rows`` are triangles, with the sweeps in
+    ``master_seconds``; 'search' a better clustering that was found while an LP took its time. When
+    those of the last kind come depends on the machine; a solve that is not cut short by time goes
+    on as if they had not been told yet.
 
     ``seconds`` is the time since the start; the ``*_seconds`` fields say where this round's time
-    went. Of dual ascent, ``rows`` are triangles, and the sweeps are in ``master_seconds``. Bounds
-    are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that gave
-    nothing useful, on a device or because HiGHS failed: the shortest violated cycles became their
-    rows. ``slowest_root_seconds`` is what is
-    left of detection and subproblems with a processor for every root: the longest search, the
-    longest LPs and the longest row; None where an engine takes all roots at once.
+    went. Bounds are in the unit of ``Result.objective``. ``fallbacks`` counts the subproblems that
+    gave nothing useful, on a device or because HiGHS failed: the shortest violated cycles became
+    their rows. ``slowest_root_seconds`` is what is left of detection and subproblems with a
+    processor for every root: the longest search, the longest LPs and the longest row; None where an
+    engine takes all roots at once.
     """
 
     number: int

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..io import write_labels
+from ..io import read_labels, write_labels
 from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
 from ..report import html_report
@@ -19,7 +19,7 @@ from ..result import Result, Status
 from ..search.checkpoint import Checkpoint
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
-from ..solve import solve
+from ..solve import check_initial, solve
 from .common import at_least_0, bad_input, exit_code, finite, say
 from .instance import add_format, add_instance, read_instance
 from .options import add_options, read_device, read_options
@@ -46,6 +46,7 @@ def register(commands: Commands) -> None:
     add("--certificate", metavar="FILE", help="write a proof of the bounds, for verify")
     add_options(command)
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
+    add("--initial", metavar="LABELS", help="a clustering to start from, as -o writes it")
     add("--checkpoint", metavar="FILE", help="write the solve there now and then, and resume it")
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--force", action="store_true", help="overwrite existing files")
@@ -61,6 +62,9 @@ def _run(arguments: argparse.Namespace) -> int:
             require_matplotlib()
         start = time.perf_counter()
         graph, _ = read_instance(arguments.file, arguments.format)
+        initial = None
+        if arguments.initial is not None:
+            initial = check_initial(graph, read_labels(arguments.initial, names=graph.names))
         reading = time.perf_counter() - start
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
@@ -73,6 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
             seed=arguments.seed,
             options=options,
             checkpoint=arguments.checkpoint,
+            initial=initial,
             callback=SIGNALS.stop,
             progress=not arguments.quiet,
         )
@@ -133,6 +138,8 @@ def _files(result: Result, arguments: argparse.Namespace) -> Iterator[Callable[[
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     taken = {Path(arguments.file).resolve()}
+    if arguments.initial is not None:
+        taken.add(Path(arguments.initial).resolve())
     outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
     for path in outputs:
         if path is None or path == "-":

@@ -9,9 +9,10 @@ from ..instance.graph import Graph
 from .errors import FormatError
 from .files import check_target, read_bytes, write_bytes
 from .formats import EXPECTED, FORMATS, check_format, format_of_name, recognise
+from .given_labels import read_labels
 from .labels import write_labels
 
-__all__ = ["FORMATS", "FormatError", "load", "read", "write", "write_labels"]
+__all__ = ["FORMATS", "FormatError", "load", "read", "read_labels", "write", "write_labels"]
 
 ALWAYS_NODES = 2**24
 """Files may have this many nodes, however few edges they have."""

@@ -53,10 +53,10 @@ def write_labels(
     '0\n0\n1\n'
     """
     path, array = Path(path), np.asarray(labels)
-    shown = None if names is None else [_shown(name) for name in names]
-    if shown is not None and len(shown) != len(array):
-        raise ValueError(f"names must have one entry a label ({len(array)}), not {len(shown)}")
-    write_bytes(path, _encoded(array, suffix_of(path), shown), force=force)
+    written = None if names is None else [shown(name) for name in names]
+    if written is not None and len(written) != len(array):
+        raise ValueError(f"names must have one entry a label ({len(array)}), not {len(written)}")
+    write_bytes(path, _encoded(array, suffix_of(path), written), force=force)
 
 
 def check_labels_target(path: Path, *, force: bool) -> None:
@@ -89,7 +89,8 @@ def _encoded(labels: np.ndarray, suffix: str, names: list[str] | None) -> bytes:
     return buffer.getvalue()
 
 
-def _shown(name: Hashable) -> str:
+def shown(name: Hashable) -> str:
+    """A name as it stands in a file of text."""
     text = str(name)
     if _UNPRINTABLE.search(text):
         return json.dumps(text)

@@ -13,6 +13,7 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.highs import OPTIMAL, run, run_in_thread
+from ..base.records import Stop
 from .lagrangian import Lagrangian
 from .rows import Rows
 
@@ -284,7 +285,7 @@ class Master:
         """So that Ctrl-C gets through; a small LP is done before that."""
         try:
             return run_in_thread(self._highs, clock)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Stop):
             self.proven_bound = self._lower_bound()
             raise
 

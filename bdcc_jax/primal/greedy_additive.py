@@ -48,11 +48,11 @@ def greedy_additive(
         return np.arange(graph.n)
     ends, heap = graph.edges.ravel().copy(), new_heap(graph.m)
     with clock.alarm() as stop:
-        return canonical_labels(_contract(graph.n, ends, chosen.copy(), heap, stop))
+        return canonical_labels(contract(graph.n, ends, chosen.copy(), heap, stop))
 
 
 @compiled
-def _contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap, stop: BoolArray) -> IntArray:
+def contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap, stop: BoolArray) -> IntArray:
     """Contract edges in order; the label of a node is the node that its cluster went into.
 
     Edge e has the half-edges 2e and 2e + 1. A cluster's half-edges form a list, which is read only

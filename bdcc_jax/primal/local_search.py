@@ -1,6 +1,8 @@
-"""The best clustering that is found without the relaxation, in the time that there is."""
+"""The best clustering that is found without the relaxation, quickly."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,12 +10,16 @@ from numpy.typing import ArrayLike
 from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..instance.graph import Graph
-from .fusion import fuse
+from .evolution import Evolution
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
 
-SPREAD = 0.5
-"""Weights are multiplied by exp(SPREAD z), z standard normal, for a different greedy clustering."""
+SLOW = 10_000
+"""Graphs with so many edges take some 10 ms a step."""
+
+
+def _nobody(labels: IntArray) -> None:
+    """Is told of nothing."""
 
 
 def local_search(
@@ -23,8 +29,9 @@ def local_search(
     rounds: int = 8,
     seed: int = 0,
     clock: Clock | None = None,
+    tell: Callable[[IntArray], None] | None = None,
 ) -> IntArray:
-    """Find a good clustering: greedy, Kernighan-Lin, then fusion with perturbed ones.
+    """Find a good clustering: greedy, fusion with greedy ones of noisy weights, Kernighan-Lin.
 
     Parameters
     ----------
@@ -33,11 +40,13 @@ def local_search(
     labels : array_like of int, shape (n,), optional
         Where to start; at a greedy clustering if not given. The result is never worse.
     rounds : int
-        Number of perturbed clusterings to fuse with; 0 for Kernighan-Lin alone.
+        Number of noisy clusterings to fuse with at most: where one gains little, it was the last.
     seed : int
-        For the perturbations.
+        For the noise.
     clock : Clock, optional
         When its time is up, the clustering so far is returned.
+    tell : callable, optional
+        Told of every better clustering on the way, if the graph is so large that it takes a while.
 
     Returns
     -------
@@ -50,14 +59,18 @@ def local_search(
     >>> local_search(graph).tolist()
     [0, 0, 0, 1]
     """
-    start = greedy_additive(graph, clock=clock) if labels is None else labels
-    best = kernighan_lin(graph, start, clock=clock)
-    rng = np.random.default_rng(seed)
-    for _ in range(rounds):
-        if clock is not None and clock.remaining == 0.0:
-            break
-        weights = graph.weights * np.exp(SPREAD * rng.standard_normal(graph.m))
-        # More rounds are worth more than Kernighan-Lin in every one of them.
-        other = greedy_additive(graph, weights, clock=clock)
-        best = fuse(graph, best, other, clock=clock)
-    return kernighan_lin(graph, best, clock=clock) if rounds else best
+    clock = clock or Clock(None)
+    start = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
+    if tell is None or graph.m < SLOW:
+        tell = _nobody
+    tell(start)
+    if rounds:
+        search = Evolution(graph, start, seed=seed)
+        with clock.alarm() as stop:
+            for _ in range(rounds):
+                if search.settled or stop[0] or clock.remaining == 0.0:
+                    break
+                search.step(stop)
+                tell(search.labels)
+        start = search.labels
+    return kernighan_lin(graph, start, clock=clock)

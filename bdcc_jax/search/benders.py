@@ -24,6 +24,8 @@ and branch and bound over the LP, which leaves a proof, is in the place of the i
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -36,7 +38,7 @@ from ..lp.integer_master import IntegerMaster
 from ..lp.master import Master, MasterFailed
 from ..lp.rows import Rows
 from ..options import Options, RowKind
-from ..primal import lp_guided, rounding
+from ..primal import fuse, lp_guided, rounding
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation
 from ..separation.device.devices import Devices, Host
@@ -50,6 +52,7 @@ from ..separation.paper.paths import Flow, aggregated_row, cycle_rows, decompose
 from ..separation.paper.reference import ReferenceSolver
 from ..separation.separation import Separation
 from . import blocks
+from .alongside import Alongside
 from .bounds import Bounds
 from .branching import BranchAndBound
 from .cutting_planes import cutting_planes, keep_all
@@ -63,8 +66,8 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
-SEARCHED_EDGES = 500_000
-"""Instances with more edges are searched only once the LP has converged."""
+GUIDED_WORK = 2000
+"""Local search is guided by an x whose LP has not converged after so much work an edge."""
 
 
 class PaperRound:
@@ -186,10 +189,28 @@ class Benders:
             self._master.add(rows)
         self.lp = rows, multipliers
         self._integral = False
-        self._rounds = 0
+        self._seed = seed
+        self._alongside: Alongside | None = None
+        self._guided_at = clock.work
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
+
+    @contextmanager
+    def searching(self, wanted: bool) -> Iterator[None]:
+        """Inside the block another thread looks for better clusterings, if that is wanted."""
+        if not wanted:
+            yield
+            return
+        with Alongside(
+            self._graph,
+            self._bounds,
+            self._clock,
+            seed=self._seed + 1,  # local search has had its own
+            tell=self._reporter.meanwhile,
+        ) as self._alongside:
+            yield
+        self._alongside = None
 
     def relax(self) -> None:
         """Solve the LP over all cycle inequalities and odd wheels; returns if that leaves a gap."""
@@ -288,8 +309,7 @@ class Benders:
             spent = self._new_round()
 
     def _new_round(self) -> dict[str, float]:
-        """Count a round; returns what was spent before it."""
-        self._rounds += 1
+        """Begin a round; returns what was spent before it."""
         self._clock.longest.clear()
         return dict(self._clock.spent)
 
@@ -318,16 +338,19 @@ class Benders:
                     return
                 if name != "local":
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
-                elif converged or self._may_search():
+                elif converged or self._may_be_guided():
+                    self._guided_at = clock.work
                     labels = lp_guided(graph, x, bounds.labels, clock=clock)
                 else:
                     continue
                 bounds.offer(labels)
+            labels_beside = None if self._alongside is None else self._alongside.better()
+            if labels_beside is not None:
+                bounds.offer(fuse(graph, bounds.labels, labels_beside, clock=clock))
 
-    def _may_search(self) -> bool:
-        """In rounds 16, 32, 64, ... of instances on which local search is quick."""
-        number = self._rounds
-        return number >= 16 and number & (number - 1) == 0 and self._graph.m <= SEARCHED_EDGES
+    def _may_be_guided(self) -> bool:
+        """Whether the LP has worked for long enough that a search takes a small share of it."""
+        return self._clock.work - self._guided_at >= GUIDED_WORK * self._graph.m
 
     def _report(self, found: Separation, before: dict[str, float]) -> None:
         longest = self._clock.longest

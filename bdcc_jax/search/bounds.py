@@ -109,6 +109,10 @@ class Bounds:
             self.excess = max(0.0, sum_up([self.excess, -saved * (1.0 - 2.0**-52)]))
         return True
 
+    def price(self, labels: IntArray) -> float:
+        """What a clustering costs."""
+        return self.upper if labels is self.labels else self._graph.objective(labels)
+
     def raise_lower(self, found: LowerBound) -> bool:
         """Take a lower bound if it is better; say whether it may be true.
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
 from ..instance.graph import Graph
@@ -68,6 +69,8 @@ class Job:
         Whether to reduce the instance first, and whether to look for clusterings beside the LP.
     rows : Rows
         Rows to start from, valid for every clustering; only for instances without presolve.
+    labels_known : bool
+        Whether the bounds have a clustering that somebody has found, to start from.
     checkpoint : Checkpoint, optional
         Where to start from; told what to write.
     level : int
@@ -84,12 +87,14 @@ class Job:
         presolve: bool,
         heuristics: bool,
         rows: Rows | None = None,
+        labels_known: bool = False,
         checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
     ) -> None:
         self.graph, self.bounds, self.clock, self.setting = graph, bounds, clock, setting
         self.presolve, self.heuristics = presolve, heuristics
         self.rows = Rows.empty() if rows is None else rows
+        self.labels_known = labels_known
         self.checkpoint, self._level = checkpoint, level
         self.removed: Removed | None = None if checkpoint is None else checkpoint.removed
 
@@ -130,10 +135,11 @@ class Job:
             graph,
             inner,
             rows=substitute.rows,
+            labels_known=substitute.labels is not None,
             checkpoint=self.checkpoint,
             level=logging.DEBUG if piece else self._level,
         )
-        with self.setting.reporter.inside(inner, hand_out):
+        with self.setting.reporter.inside(inner, hand_out, substitute.lift):
             status = job.run()
         return Known(inner.labels, inner.lower_bound, status is Status.OPTIMAL)
 
@@ -146,6 +152,7 @@ class Job:
         presolve: bool = False,
         heuristics: bool = True,
         rows: Rows | None = None,
+        labels_known: bool = False,
         checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
     ) -> Job:
@@ -158,9 +165,15 @@ class Job:
             presolve=presolve,
             heuristics=heuristics and self.heuristics,
             rows=rows,
+            labels_known=labels_known,
             checkpoint=checkpoint,
             level=level,
         )
+
+    def start_from(self, labels: IntArray) -> None:
+        """Take a clustering that was found before the LP, and tell it."""
+        self.bounds.offer(labels)
+        self.setting.reporter.start()
 
     def log(self, message: str, *values: object) -> None:
         """Log what comes next: for users if this is their instance, else for debugging."""

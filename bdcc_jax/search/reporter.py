@@ -11,7 +11,10 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
 
+from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Phase, Progress, Round, Status, Stop
 from ..separation.separation import Separation
@@ -62,22 +65,29 @@ class Reporter:
         self.history: list[Round] = [] if checkpoint is None else checkpoint.history
         self._seconds_before = self.history[-1].seconds if self.history else 0.0
         self._phase: Phase = "lp"
-        self._n_rounds = sum(record.phase != "ascent" for record in self.history)
+        self._rounds = sum(record.phase in ("lp", "ilp") for record in self.history)
+        self._shown = self._best_shown = inf  # what the last and the best that were told cost
         self._best = bounds.labels[:0]
-        self._inner: list[tuple[Bounds, Callable[[], object]]] = []
+        self._inner: list[_Level] = []
 
     def close(self) -> None:
         """Tell nobody any more; a callback may refer to whoever holds this reporter."""
         self._callback = self._checkpoint = None
 
     @contextmanager
-    def inside(self, bounds: Bounds, hand_out: Callable[[], object]) -> Iterator[None]:
+    def inside(
+        self,
+        bounds: Bounds,
+        hand_out: Callable[[], object],
+        lift: Callable[[IntArray], IntArray] | None = None,
+    ) -> Iterator[None]:
         """Rounds inside the block are those of an inner instance.
 
         ``bounds`` are its own, and ``hand_out`` tells the next level what is known of it: after
-        every round, and however the block ends.
+        every round, and however the block ends. ``lift`` makes a clustering of the next level of
+        one of the inner instance, if that is worth anything there.
         """
-        self._inner.append((bounds, hand_out))
+        self._inner.append(_Level(bounds, hand_out, lift))
         try:
             yield
         finally:
@@ -90,7 +100,7 @@ class Reporter:
 
     def stop_if_out_of_rounds(self) -> None:
         """Raise Stop if no more rounds are allowed."""
-        if self._n_rounds >= self._most:
+        if self._rounds >= self._most:
             raise Stop(Status.MAX_ROUNDS)
 
     def round(
@@ -113,9 +123,11 @@ class Reporter:
         slowest_root : float, optional
             Seconds for detection and subproblems with a processor for every root.
         """
-        self._n_rounds += 1
-        self._report(
+        self._rounds += 1
+        self._hand_out()
+        self._record(
             self._phase,
+            self._bounds.labels,
             spent,
             rows=n_rows,
             new_rows=len(found.rows),
@@ -123,31 +135,63 @@ class Reporter:
             fallbacks=found.fallbacks,
             slowest_root_seconds=slowest_root,
         )
+        self.stop_if_out_of_rounds()
+        self._stop_if_met_inside()
 
     def ascent(self, n_triangles: int, new: int, spent: Mapping[str, float]) -> None:
-        """Report a round of dual ascent; raises Stop if bounds have met."""
-        self._report("ascent", spent, rows=n_triangles, new_rows=new)
+        """Report a round of dual ascent; raises Stop like ``round``, but for rounds."""
+        self._hand_out()
+        self._record("ascent", self._bounds.labels, spent, rows=n_triangles, new_rows=new)
+        self._stop_if_met_inside()
 
-    def _report(
+    def start(self) -> None:
+        """Report a clustering that was found before any LP, if it is the best so far."""
+        if self._rounds == 0:
+            self._hand_out()
+            if self._bounds.upper < self._best_shown:
+                self._record("start", self._bounds.labels)
+
+    def meanwhile(self, labels: IntArray) -> None:
+        """Report a clustering of the innermost instance while its LP runs, if it is the best.
+
+        The bounds are not told: what comes next must not depend on how long the LP takes.
+        """
+        for level in reversed(self._inner):
+            if level.lift is None:
+                return
+            labels = level.lift(labels)
+        if self._bounds.price(labels) < min(self._best_shown, self._bounds.upper):
+            self._record("search", labels)
+
+    def _hand_out(self) -> None:
+        for level in reversed(self._inner):
+            level.hand_out()
+
+    def _stop_if_met_inside(self) -> None:
+        for level in self._inner:
+            level.bounds.stop_if_met()
+
+    def _record(
         self,
         phase: Phase,
-        spent: Mapping[str, float],
+        labels: IntArray,
+        spent: Mapping[str, float] = MappingProxyType({}),
         *,
-        rows: int,
-        new_rows: int,
+        rows: int = 0,
+        new_rows: int = 0,
         violated_roots: int = 0,
         fallbacks: int = 0,
         slowest_root_seconds: float | None = None,
     ) -> None:
-        for _, hand_out in reversed(self._inner):
-            hand_out()
+        """Write a record into the history, and tell everyone; raises Stop if that is the end."""
         bounds, units = self._bounds, self._units
+        self._shown = bounds.price(labels)
         record = Round(
             number=len(self.history) + 1,
             phase=phase,
             seconds=self._seconds_before + self._clock.elapsed,
-            lower_bound=units.below(bounds.lower),
-            upper_bound=units.of_cost(bounds.upper),
+            lower_bound=min(units.below(bounds.lower), units.of_cost(self._shown)),
+            upper_bound=units.of_cost(self._shown),
             rows=rows,
             new_rows=new_rows,
             violated_roots=violated_roots,
@@ -162,18 +206,24 @@ class Reporter:
         logger.debug("%s", record)
         if self._checkpoint is not None:
             self._checkpoint.write_if_due(bounds, self.history)
-        stopped = self._callback is not None and bool(self._callback(self._progress(record)))
+        progress = self._progress(record, labels)
+        stopped = self._callback is not None and bool(self._callback(progress))
         if verdict := bounds.verdict:
             raise Stop(verdict)
         if stopped:
             raise Stop(Status.STOPPED)
-        self.stop_if_out_of_rounds()
-        for inner, _ in self._inner:
-            if verdict := inner.verdict:
-                raise Stop(verdict)
 
-    def _progress(self, record: Round) -> Progress:
-        improved, self._best = self._bounds.labels is not self._best, self._bounds.labels
-        labels = self._best.view()  # nobody changes them, only for better ones
+    def _progress(self, record: Round, best: IntArray) -> Progress:
+        improved = best is not self._best and self._shown <= self._best_shown
+        self._best, self._best_shown = best, min(self._shown, self._best_shown)
+        labels = best.view()  # nobody changes them, only for better ones
         labels.flags.writeable = False
         return Progress(record, labels, improved)
+
+
+class _Level(NamedTuple):
+    """An instance within another one."""
+
+    bounds: Bounds
+    hand_out: Callable[[], object]
+    lift: Callable[[IntArray], IntArray] | None

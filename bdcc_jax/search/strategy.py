@@ -9,7 +9,7 @@ from ..base.sums import sum_down, sum_up
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import local_search
+from ..primal import fuse, greedy_additive, local_search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -21,8 +21,13 @@ from .first_bound import ascend, ascends
 from .job import Job
 from .substitute import Substitute
 
-FUSED_EDGES = 1_500_000
-"""Local search before the LP tries a fusion on instances with at most so many edges."""
+FUSIONS, FUSED_EDGES = 100, 1_500_000
+"""Local search before the LP tries at most so many fusions, on instances with at most so many
+edges; easy ones need one."""
+
+
+LARGE = 100_000
+"""Presolve of so many edges takes a while: a first clustering comes before it."""
 
 
 def strategy(job: Job) -> None:
@@ -34,6 +39,9 @@ def strategy(job: Job) -> None:
 
 
 def _presolve(job: Job) -> None:
+    if job.heuristics and job.graph.m >= LARGE:
+        with job.clock.measure("rounding"):
+            job.start_from(greedy_additive(job.graph, clock=job.clock))
     with job.clock.measure("presolve"):
         rest = presolve(job.graph, job.clock)
     job.removed = rest.removed
@@ -55,6 +63,7 @@ def _presolve(job: Job) -> None:
                 tolerance=job.bounds.tolerance / 2,
                 low=rest.low,
                 off=rest.off,
+                labels=job.bounds.labels[rest.nodes] if job.labels_known else None,
             )
         )
 
@@ -66,6 +75,7 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
     """
     parts = Decomposition(rest.graph, Rows.empty(), np.empty(0), scale)
     labels = np.arange(rest.graph.n)
+    known_labels = job.bounds.labels[rest.nodes]
     off = [sum_up(np.abs(rest.low[parts.edges(i)])) for i in range(len(parts))]
     excess = parts.gaps(labels)
     share = [allowed_excess(parts.instance(i).weights) for i in range(len(parts))]
@@ -86,6 +96,7 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
                 tolerance=share[i] / 2,
                 off=sum_up([rest.off, *off]),
                 beside=sum_up([*excess[:i], *excess[i + 1 :]]),
+                labels=parts.restrict(i, known_labels) if job.labels_known else None,
                 piece=True,
             )
         )
@@ -102,9 +113,13 @@ def _solve(job: Job) -> None:
     graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
     if job.heuristics:
         with clock.measure("rounding"):
-            rounds = int(graph.m <= FUSED_EDGES)
-            bounds.offer(local_search(graph, rounds=rounds, seed=setting.seed, clock=clock))
+            rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
+            labels = local_search(
+                graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from
+            )
+            bounds.offer(fuse(graph, bounds.labels, labels) if job.labels_known else labels)
         job.log("local search finds a clustering of cost %.10g", bounds.upper)
+        setting.reporter.start()
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:
@@ -130,7 +145,8 @@ def _solve(job: Job) -> None:
         job.checkpoint.watch(lambda: SavedLP(graph, bounds.labels, *benders.lp))
         tree = job.checkpoint.tree(graph)
     if not tree.begun:
-        benders.relax()
+        with benders.searching(job.heuristics):
+            benders.relax()
     setting.reporter.lp_is_over()
     if not tree.begun:
         if setting.options.integer == "whole":
@@ -139,4 +155,5 @@ def _solve(job: Job) -> None:
         elif divide(job, benders):
             return
     job.log("branch and bound on %d edges", graph.m)
-    benders.branch(tree)
+    with benders.searching(job.heuristics):
+        benders.branch(tree)

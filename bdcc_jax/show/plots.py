@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
@@ -60,7 +61,8 @@ def plot_bounds(result: Solved, ax: Axes | None = None) -> Axes:
     # What is known holds until the next round is known; the end may have come after the last one.
     seconds = [r.seconds for r in rounds] + [max([total, *(r.seconds for r in rounds)])]
     lower = [r.lower_bound for r in rounds] + [result.lower_bound]
-    upper = [r.upper_bound for r in rounds] + [result.objective]
+    # Clusterings that were found while an LP ran are there, if later rounds do not yet know them.
+    upper = list(accumulate([*(r.upper_bound for r in rounds), result.objective], min))
     if not rounds:  # a line, not a point
         seconds, lower, upper = [0.0, total], 2 * lower, 2 * upper
     ax.fill_between(seconds, lower, upper, step="post", color="0.5", alpha=0.12, lw=0)

@@ -15,7 +15,15 @@ from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance import cover
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.instance.graph import canonical_labels
-from bdcc_jax.primal import fuse, greedy_additive, kernighan_lin, local_search, lp_guided
+from bdcc_jax.primal import (
+    annealing,
+    evolution,
+    fuse,
+    greedy_additive,
+    kernighan_lin,
+    local_search,
+    lp_guided,
+)
 from bdcc_jax.primal.kernighan_lin import improve
 from bdcc_jax.search.benders import PaperRound
 from bdcc_jax.separation import odd_wheels, packing, violations
@@ -35,6 +43,7 @@ CPU = jax.devices("cpu")[0]
 NO_LIMIT = Clock(None)
 GREEDY = sys.modules["bdcc_jax.primal.greedy_additive"]  # the package has functions of the
 EXCHANGES = sys.modules["bdcc_jax.primal.kernighan_lin"]  # same names
+SEARCH = GREEDY, EXCHANGES, annealing, evolution
 
 
 def mesh(seed=0, side=6):
@@ -75,12 +84,12 @@ def test_local_search_and_fusion_return_the_best_they_have(after, monkeypatch):
     rng = np.random.default_rng(1)
     a, b = (graph.components(rng.random(graph.m) < 0.2) for _ in range(2))
     best = min(graph.objective(a), graph.objective(b))
-    set_alarm(monkeypatch, after, GREEDY, EXCHANGES)
+    set_alarm(monkeypatch, after, *SEARCH)
     assert graph.objective(fuse(graph, a, b, clock=NO_LIMIT)) <= best + 1e-9
-    set_alarm(monkeypatch, after, GREEDY, EXCHANGES)
+    set_alarm(monkeypatch, after, *SEARCH)
     found = local_search(graph, a, rounds=2, clock=NO_LIMIT)
     assert graph.objective(found) <= graph.objective(a) + 1e-9
-    set_alarm(monkeypatch, after, GREEDY, EXCHANGES)
+    set_alarm(monkeypatch, after, *SEARCH)
     guided = lp_guided(graph, rng.random(graph.m), a, clock=NO_LIMIT)
     assert graph.objective(guided) <= graph.objective(a) + 1e-9
 

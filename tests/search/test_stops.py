@@ -4,7 +4,16 @@ from functools import cache
 
 import numpy as np
 import pytest
-from checks import BARE, COMBINATIONS, WHOLE, cases, check_bounds, check_optimal, count_calls
+from checks import (
+    BARE,
+    COMBINATIONS,
+    WHOLE,
+    cases,
+    check_bounds,
+    check_optimal,
+    count_calls,
+    rounds_of,
+)
 from families import joined, planar, wheel
 from oracles import random_graph
 
@@ -66,12 +75,12 @@ def test_ctrl_c_in_any_round(which, options):
 @pytest.mark.parametrize(("which", "options"), STOPS)
 def test_max_rounds(which, options):
     graph, best = best_of(which)
-    rounds = len(solve(graph, options=options).history)
+    rounds = len(rounds_of(solve(graph, options=options)))
     for at in some(rounds - 1):
         limited = Options(**{**vars(options), "max_rounds": at})
         result = solve(graph, options=limited)
         assert result.status == "max_rounds"
-        assert len(result.history) == at
+        assert len(rounds_of(result)) == at
         check_bounds(graph, result, best)
     enough = solve(graph, options=Options(**{**vars(options), "max_rounds": rounds + 1}))
     check_optimal(graph, enough, best)

@@ -1,0 +1,226 @@
+"""A search that goes on and on: clusterings are made by chance, fused, and bred from each other.
+
+Everything is fusion (Beier et al., 2015): what two clusterings agree on becomes one node of a
+smaller graph, which is clustered anew, greedily and by annealing. What is fused are
+
+- *proposals*: greedy clusterings of weights with noise, fused with the best clustering as long as
+  that pays well;
+- *chains*: a few proposals, fused one after another, and the end of the chain with the best;
+- *crossings* of two clusterings that such chains have ended in;
+- *annealing* of the best clustering itself, ever longer, at any temperature.
+
+The last three take turns by what they have cost so far. The search counts its work, does the same
+for the same seed, and can be stopped after any step and go on later.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.compiled import compiled
+from ..base.components import first_appearance
+from ..base.heap import new_heap
+from ..instance.graph import Graph, canonical_labels
+from .annealing import anneal
+from .greedy_additive import contract
+from .links import Links, agreed, contracted, cost, new_links, scale
+from .randomness import State, bell, below, new_state, uniform
+
+NOISE = 0.6
+"""Proposals add noise to the weights, of a deviation of up to this many mean |w|."""
+
+PAYS = 1e-3
+"""Proposals are fused with the best clustering until one gains less than this share of it."""
+
+SHORTEST, LONGEST = 3, 10
+"""Proposals in a chain."""
+
+ELITE = 12
+"""So many ends of chains are kept for crossings, the best ones."""
+
+LINK, CROSSING = 3, 10
+"""Annealing within a fusion: steps for every node of the smaller graph."""
+
+WARM = 0.05
+"""The first temperature of annealing within a fusion, in units of mean |w| * sqrt(mean degree)."""
+
+HOTTEST, COLDEST = 0.5, 0.02
+"""The same of annealing a whole clustering: anything between, evenly on the scale of logarithms."""
+
+FIRST, GROWTH = 10, 1.5
+"""Annealing of a whole clustering takes so many steps a node at first, and grows by this factor."""
+
+LONGEST_ANNEALING = 200_000_000
+"""Arcs that it reads at most, about: a second's work."""
+
+GREEDY_WORK = 12
+"""Greedy contraction of an edge takes about as long as reading so many arcs."""
+
+
+class Evolution:
+    """A clustering that gets better the longer one works on it.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    labels : ndarray of int, shape (n,)
+        Where to start.
+    seed : int
+        For everything random.
+
+    Attributes
+    ----------
+    labels : ndarray of int, shape (n,)
+        The best clustering so far; never changed, only replaced.
+    cost : float
+        What it costs.
+    work : int
+        What has been done so far: arcs read, about 150 million a second.
+
+    Examples
+    --------
+    >>> graph = Graph(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [3.0, 2.0, -1.5, -1.0])
+    >>> search = Evolution(graph, np.arange(4), seed=0)
+    >>> search.run(1000)
+    >>> search.labels.tolist(), search.cost
+    ([0, 0, 0, 1], -1.0)
+    """
+
+    def __init__(self, graph: Graph, labels: IntArray, *, seed: int) -> None:
+        self._links = new_links(graph.n, graph.edges.ravel(), graph.weights)
+        self._noise = NOISE * float(np.abs(graph.weights).mean()) if graph.m else 0.0
+        self._random = new_state(seed)
+        self.labels = canonical_labels(labels)
+        self.cost = cost(self._links, self.labels)
+        self.work = 0
+        self.settled = graph.m == 0
+        """Whether proposals alone no longer pay well."""
+        self._chain: IntArray | None = None
+        self._missing = 0  # proposals, in the chain
+        self._elite: list[tuple[float, IntArray]] = []
+        self._steps = float(FIRST * graph.n)
+        self._spent = [0, 0, 0]  # on chains, crossings and annealing
+
+    def run(self, work: float, stop: BoolArray | None = None) -> None:
+        """Go on until so much has been done in all, by now and before, or ``stop[0]`` is set."""
+        stop = np.zeros(1, dtype=np.bool_) if stop is None else stop
+        while self.work < work and len(self._links.weights) and not stop[0]:
+            self.step(stop)
+
+    def step(self, stop: BoolArray) -> None:
+        """The smallest amount of work: a fusion, or annealing once. Not for graphs without edges.
+
+        ``stop`` is for other threads to set: then it ends soon, and its random numbers are lost.
+        """
+        if not self.settled:
+            self._fuse_proposal(stop)
+            return
+        before = self.work
+        source = self._spent.index(min(self._spent))
+        (self._lengthen_chain, self._cross, self._anneal)[source](stop)
+        self._spent[source] += self.work - before
+
+    def _fuse_proposal(self, stop: BoolArray) -> None:
+        before = self.cost
+        self._offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
+        self.settled = before - self.cost <= PAYS * abs(before)
+
+    def _lengthen_chain(self, stop: BoolArray) -> None:
+        proposal = self._propose(stop)
+        if self._chain is None:
+            self._chain = proposal
+            self._missing = SHORTEST + below(self._random, LONGEST - SHORTEST + 1)
+            return
+        self._chain = self._fuse(self._chain, proposal, LINK, stop)
+        self._missing -= 1
+        if self._missing == 0:
+            self._end(self._chain, stop)
+            self._chain = None
+
+    def _cross(self, stop: BoolArray) -> None:
+        """Fuse two ends of chains, and what comes out of it with the best clustering."""
+        if len(self._elite) < 2:
+            self._lengthen_chain(stop)
+            return
+        first = below(self._random, len(self._elite))
+        second = (first + 1 + below(self._random, len(self._elite) - 1)) % len(self._elite)
+        parents = self._elite[first][1], self._elite[second][1]
+        self._end(self._fuse(*parents, CROSSING, stop), stop)
+
+    def _anneal(self, stop: BoolArray) -> None:
+        """From the best clustering, at a temperature by chance: the hottest ones forget it."""
+        labels = self.labels.copy()
+        hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * scale(self._links)
+        _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
+        if arcs < LONGEST_ANNEALING:
+            self._steps *= GROWTH
+        self.work += arcs
+        self._end(labels, stop)
+
+    def _end(self, labels: IntArray, stop: BoolArray) -> None:
+        """A clustering from elsewhere: for the elite, and to be fused with the best."""
+        price = cost(self._links, labels)
+        if not stop[0] and all(price != known for known, _ in self._elite):
+            self._elite = sorted([*self._elite, (price, labels)], key=lambda e: e[0])[:ELITE]
+        self._offer(self._fuse(self.labels, labels, CROSSING, stop))
+
+    def _propose(self, stop: BoolArray) -> IntArray:
+        self.work += GREEDY_WORK * len(self._links.weights)
+        return _proposal(self._links, self._noise, self._random, stop)
+
+    def _fuse(self, a: IntArray, b: IntArray, steps: int, stop: BoolArray) -> IntArray:
+        labels, arcs = _fused(self._links, a, b, steps, self._random, stop)
+        self.work += arcs
+        return labels
+
+    def _offer(self, labels: IntArray) -> None:
+        price = cost(self._links, labels)
+        if price < self.cost:
+            self.labels, self.cost = labels, price
+
+
+@compiled
+def _proposal(links: Links, noise: float, random: State, stop: BoolArray) -> IntArray:
+    """A greedy clustering for weights with noise, of a deviation of up to so much."""
+    n, m = len(links.starts) - 1, len(links.weights)
+    deviation = noise * uniform(random)
+    weights: FloatArray = links.weights.copy()
+    for e in range(m):
+        weights[e] += deviation * bell(random)
+    return contract(n, links.ends.copy(), weights, new_heap(m), stop)
+
+
+@compiled
+def _fused(
+    links: Links,
+    a: IntArray,
+    b: IntArray,
+    steps: int,
+    random: State,
+    stop: BoolArray,
+) -> tuple[IntArray, int]:
+    """Cluster anew what two clusterings do not agree on; returns also the arcs read.
+
+    All labels are in 0 .. n - 1. The result is as good as the better of the two, or better;
+    ``steps`` are those of annealing, for every node of the smaller graph.
+    """
+    block, count = agreed(links, a, b)
+    small = contracted(links, block, count)
+    of_a, of_b = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for v in range(len(block)):
+        of_a[block[v]], of_b[block[v]] = a[v], b[v]
+    heap = new_heap(len(small.weights))
+    anew = contract(count, small.ends.copy(), small.weights.copy(), heap, stop)
+    best = of_a if cost(small, of_a) <= cost(small, of_b) else of_b
+    if cost(small, anew) < cost(small, best):
+        best = anew
+    work = 4 * len(links.weights) + GREEDY_WORK * len(small.weights)
+    if len(small.weights):
+        found = first_appearance(best, len(block))
+        gained, arcs = anneal(small, found, steps * count, WARM * scale(small), random, stop)
+        work += arcs
+        if gained > 0.0:
+            best = found
+    return best[block], work

@@ -1,0 +1,158 @@
+"""A search for clusterings in a thread of its own, while the LP of the same instance is solved.
+
+The search is a fixed sequence of steps. After every round of the LP, which counts its work, it is
+asked what it had found after a certain amount of its own work, and is waited for if it is not there
+yet: the answer, and all that follows from it, is the same in every run. Where it is faster it goes
+on beyond that. What it finds there is told to the user while an LP takes long, and is kept if time
+runs out, but it counts only once the LP has done its share of the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Condition, Thread
+from types import TracebackType
+
+import numpy as np
+
+from ..base.arrays import IntArray
+from ..base.clock import Clock
+from ..base.records import Status, Stop
+from ..instance.graph import Graph
+from ..primal import Evolution
+from .bounds import Bounds
+
+EASY = 1e7
+"""Instances whose LPs take no more work than this, some 0.2 s, need no such search."""
+
+LARGE = 20_000
+"""On instances with so many edges it begins at once."""
+
+SHARE = 0.5
+"""Work of the search that is waited for, as a share of what the LP does beyond that."""
+
+WAITED_FOR = 0.7
+"""Of its work up to the last round, the search must have done all, and up to this one so much."""
+
+ARCS = 8
+"""Arcs that the search reads in the time of a unit of the clock's work."""
+
+PATIENCE = 0.05
+"""Seconds between two looks at the clock while the search is waited for."""
+
+
+class Alongside:
+    """What the main thread sees of the search: a context in which it may run.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    bounds : Bounds
+        What is known about it: where the search starts, and who is told of what it finds.
+    clock : Clock
+        Holds the deadline, and counts the work of the LP.
+    seed : int
+        Of the search.
+    tell : callable
+        Told of better clusterings while HiGHS is waited for.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        bounds: Bounds,
+        clock: Clock,
+        *,
+        seed: int,
+        tell: Callable[[IntArray], None],
+    ) -> None:
+        self._graph, self._bounds, self._clock = graph, bounds, clock
+        self._seed, self._tell = seed, tell
+        self._begin = self._last = clock.work
+        self._start = bounds.labels
+        self._thread: Thread | None = None
+        self._changed = Condition()
+        self._stop = np.zeros(1, dtype=np.bool_)
+        self._done = 0  # work, by all steps that are finished
+        self._found: list[tuple[int, IntArray]] = []  # and the work done before that step
+        self._told: IntArray | None = None
+        self._error: Exception | None = None
+
+    def __enter__(self) -> Alongside:
+        self._before = self._clock.while_waiting
+        self._clock.while_waiting = self._while_waiting
+        if self._graph.m >= LARGE:
+            self._begin_search()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        """Stop the search; where time, and not the method, ended the solve, take all it has."""
+        self._clock.while_waiting = self._before
+        self._stop[0] = True
+        if self._thread is not None:
+            self._thread.join()
+        cut_short = isinstance(error, KeyboardInterrupt | SystemError) or (
+            isinstance(error, Stop) and error.status in (Status.TIME_LIMIT, Status.STOPPED)
+        )
+        if cut_short and self._found:
+            self._bounds.offer(self._found[-1][1])
+
+    def better(self) -> IntArray | None:
+        """What the search has to have found by now, if that is new; lets it go on."""
+        done, self._last = self._last, self._clock.work
+        work = self._share(max(done, self._begin + WAITED_FOR * (self._last - self._begin)))
+        if self._share(self._last) > 0.0:
+            self._begin_search()
+        if work == 0.0 or self._thread is None:
+            return None
+        self._tell_newest()
+        with self._changed:
+            while self._error is None and self._done < work:
+                self._changed.wait(PATIENCE)
+                self._clock.check()
+            if self._error is not None:
+                raise self._error
+            due = [labels for before, labels in self._found if before < work]
+            self._found = [(before, labels) for before, labels in self._found if before >= work]
+        return due[-1] if due else None
+
+    def _share(self, work: float) -> float:
+        return ARCS * SHARE * max(0.0, work - self._begin - EASY)
+
+    def _begin_search(self) -> None:
+        if self._thread is None and self._graph.m > 0:
+            # Not from what is the best now: when the search begins may depend on the machine.
+            search = Evolution(self._graph, self._start, seed=self._seed)
+            self._thread = Thread(target=self._run, args=(search,), daemon=True)
+            self._thread.start()
+
+    def _while_waiting(self) -> None:
+        """A tenth of a second has passed in which HiGHS was waited for."""
+        self._begin_search()
+        self._tell_newest()
+
+    def _tell_newest(self) -> None:
+        if self._found and self._found[-1][1] is not self._told:
+            self._told = self._found[-1][1]
+            self._tell(self._told)
+
+    def _run(self, search: Evolution) -> None:
+        try:
+            while not self._stop[0]:
+                before, best = search.work, search.labels
+                search.step(self._stop)
+                with self._changed:
+                    self._done = search.work
+                    if search.labels is not best:
+                        self._found.append((before, search.labels))
+                    self._changed.notify_all()
+        except Exception as error:  # told to the main thread
+            with self._changed:
+                self._error = error
+                self._changed.notify_all()

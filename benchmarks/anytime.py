@@ -1,0 +1,198 @@
+"""Upper bounds at equal times: ``python -m benchmarks.anytime --out FILE``.
+
+What the best clustering costs after 0.1, 1, 5 and 20 seconds: of ``solve``, which proves bounds
+meanwhile, and of bioimage-cpp and leidenalg, which do not. A peer counts with the best of all its
+runs that take no longer than that, each by itself. Every method has a process of its own; one that
+is stored in FILE, for the same instance, is not run again.
+
+The peers are optional: ``pip install bioimage-cpp leidenalg``, here or in another environment whose
+Python is named with --peers-python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+import bdcc_jax
+from bdcc_jax import Graph
+
+from .anytime_peers import PEERS
+from .instances import Instance, add_data_option, families, fingerprint, planar, spread
+from .machine import commit, machine, versions
+from .markdown import table
+from .store import Record, Store, key
+
+TIMES = (0.1, 1.0, 5.0, 20.0)
+FAMILIES = (
+    "planted",
+    "signed-network",
+    "modularity",
+    "cp-lib",
+    "bsds300test-rf255ucm",
+    "em-superpixel",
+    "planar",
+)
+OURS = "bdcc_jax"
+BEHIND = 1e-3
+"""The share of the cost that counts as far behind."""
+
+GRACE = 1.5
+"""A peer is ended after this many times the longest time: nothing later counts."""
+
+INSTALL = {"bioimage-cpp": "bioimage_cpp", "leidenalg": "leidenalg"}
+
+
+def ours(name: str, data: Path, limit: float) -> Iterator[Record]:
+    """Every improvement of one solve, in this process."""
+    bdcc_jax.solve(planar(300))  # compiles
+    graph = next(each for each in _all(data) if str(each) == name).load()
+    wall, cpu, found = time.perf_counter(), time.process_time(), []
+
+    def note(progress: bdcc_jax.Progress) -> None:
+        took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+        found.append({**took, "cost": progress.round.upper_bound})
+
+    result = bdcc_jax.solve(graph, time_limit=limit, callback=note)
+    took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    yield from found
+    yield {**took, "cost": result.objective, "status": str(result.status)}
+
+
+def at(runs: Sequence[Record], seconds: float, clock: str) -> float:
+    """The best of all that was there after so many seconds.
+
+    Examples
+    --------
+    >>> runs = [{"cpu": 0.5, "cost": -3.0}, {"cpu": 2.0, "cost": -4.0}]
+    >>> at(runs, 0.1, "cpu"), at(runs, 1.0, "cpu"), at(runs, 5.0, "cpu")
+    (inf, -3.0, -4.0)
+    """
+    return min((run["cost"] for run in runs if run[clock] <= seconds), default=float("inf"))
+
+
+def measure(method: str, each: Instance, graph: Graph, arguments: argparse.Namespace) -> Record:
+    """All runs of one method, in a process of its own."""
+    limit = max(TIMES)
+    with tempfile.TemporaryDirectory() as folder:
+        if method == OURS:
+            command = [sys.executable, "-m", __spec__.name, "--data", str(arguments.data)]
+            command += ["--one", str(each)]
+        else:
+            file = Path(folder) / "graph.npz"
+            np.savez(file, n=graph.n, edges=graph.edges, weights=graph.weights)
+            script = Path(__file__).with_name("anytime_peers.py")
+            command = [arguments.peers_python, str(script), method, str(file), str(limit)]
+        most = None if method == OURS else GRACE * limit + 10.0
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, timeout=most).stdout
+        except subprocess.TimeoutExpired as late:
+            done = late.stdout or b""
+    whole = done[: done.rfind(b"\n") + 1]
+    return {"runs": [json.loads(line) for line in whole.splitlines()]}
+
+
+def report(records: Sequence[Record], clock: str) -> str:
+    """A table of all instances, and how often we are behind."""
+    by_instance: dict[str, dict[str, Record]] = {}
+    for record in records:
+        by_instance.setdefault(record["instance"], {})[record["method"]] = record
+    rows, counts = [], {seconds: [0, 0, 0] for seconds in TIMES}
+    for name, methods in by_instance.items():
+        if OURS not in methods:
+            continue
+        cells = []
+        for seconds in TIMES:
+            own = at(methods[OURS]["runs"], seconds, clock)
+            peers = {
+                peer: at(record["runs"], seconds, clock)
+                for peer, record in methods.items()
+                if peer != OURS
+            }
+            best = min(peers.values(), default=float("inf"))
+            who = next((peer for peer, cost in peers.items() if cost == best < float("inf")), "")
+            cells.append(f"{own:,.2f}, {best:,.2f} {who}")
+            counts[seconds][0] += 1
+            counts[seconds][1] += own > best + 1e-9 * abs(best)
+            counts[seconds][2] += own > best + BEHIND * abs(best)
+        rows.append([name, methods[OURS]["n"], methods[OURS]["m"], *cells])
+    headings = ["instance", "nodes", "edges", *(f"{s:g} s: ours, best other" for s in TIMES)]
+    lines = [table(headings, rows), ""]
+    for seconds, (total, behind, far) in counts.items():
+        share = f"{100 * BEHIND:g} %"
+        lines.append(f"{seconds:g} s: behind on {behind} of {total}, by more than {share} on {far}")
+    return "\n".join(lines)
+
+
+def _all(data: Path) -> list[Instance]:
+    found = families(data)
+    return [each for family in FAMILIES for each in found.get(family, [])]
+
+
+def _installed(python: str) -> list[str]:
+    """The peers that another Python has; says how to get the others."""
+    there = []
+    for peer, module in INSTALL.items():
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode:
+            print(f"{peer} is not installed (pip install {peer}): without it", file=sys.stderr)
+        else:
+            there.append(peer)
+    return there
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_data_option(parser)
+    parser.add_argument("--out", type=Path, default=Path("anytime.jsonl"), help="%(default)s")
+    parser.add_argument("--peers-python", default=sys.executable, help="that has the peers")
+    parser.add_argument("--only", default="", help="a part of the names of the instances")
+    parser.add_argument("--sample", type=int, default=10**9, help="so many of each family")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="for the table")
+    parser.add_argument("--report", action="store_true", help="from what is stored; run nothing")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.one:
+        for run in ours(arguments.one, arguments.data, max(TIMES)):
+            print(json.dumps(run), flush=True)
+        return
+    store = Store(arguments.out)
+    if not arguments.report:
+        methods = [OURS, *(p for p in PEERS if p in _installed(arguments.peers_python))]
+        found = families(arguments.data)
+        for family in FAMILIES:
+            for each in spread(found.get(family, []), arguments.sample):
+                if arguments.only in str(each):
+                    _run_all(methods, each, store, arguments)
+    print(report(store.records, arguments.clock))
+
+
+def _run_all(
+    methods: Sequence[str], each: Instance, store: Store, arguments: argparse.Namespace
+) -> None:
+    graph = each.load()
+    for method in methods:
+        asked = {
+            "instance": str(each),
+            "fingerprint": fingerprint(graph),
+            "method": method,
+            "versions": versions(),
+            "commit": commit() if method == OURS else None,
+            "machine": machine(),
+        }
+        if (name := key(asked)) in store:
+            continue
+        print(f"{each}: {method}", file=sys.stderr)
+        outcome = measure(method, each, graph, arguments)
+        store.append({"key": name, **asked, "n": graph.n, "m": graph.m, **outcome})
+
+
+if __name__ == "__main__":
+    main()
