@@ -35,7 +35,14 @@ def test_the_optimum_is_found_and_proven(options):
 
 
 def stop_after(number):
-    return lambda progress: progress.round.number == number
+    """Stop after so many rounds of dual ascent."""
+    seen = []
+
+    def stop(progress):
+        seen.append(progress.round.phase)
+        return seen.count("ascent") == number
+
+    return stop
 
 
 def test_a_bound_of_the_ascent_alone_is_valid_and_has_a_certificate():
@@ -49,7 +56,7 @@ def test_a_bound_of_the_ascent_alone_is_valid_and_has_a_certificate():
             check_bounds(graph, result, best)
             assert verify(graph, result.certificate).claims == ()
             if result.status == "stopped":
-                assert {record.phase for record in result.history} == {"ascent"}
+                assert {record.phase for record in result.history} <= {"start", "ascent"}
                 raised += result.lower_bound > graph.negative_sum
     assert raised > 30
 
@@ -81,7 +88,9 @@ def test_rounds_of_the_ascent_are_no_rounds_of_the_lp():
     options = Options(dual_ascent=True, presolve=False, max_rounds=1)
     result = solve(graph, options=options)
     assert result.status == "max_rounds"
-    assert [record.phase for record in result.history if record.phase != "ascent"] == ["lp"]
+    phases = [record.phase for record in result.history]
+    assert (phases.count("lp"), phases.count("ilp")) == (1, 0)
+    assert phases.count("ascent") > 1
 
 
 def test_auto_is_for_instances_with_many_edges():
