@@ -199,6 +199,7 @@ def test_paper_options():
         ball_size=None,
         cover="exact",
         rounding=("serial",),
+        dual_ascent=False,
         odd_wheels=False,
         presolve=False,
         heuristics=False,
