@@ -18,7 +18,7 @@ from ..lp.dual_ascent import DualAscent, Relaxed
 from ..lp.rows import Rows
 from ..primal import fuse, greedy_additive
 from ..proofs.certificate import AscentProof, LowerBound
-from ..separation.device.devices import Devices
+from ..separation.device import devices
 from .alongside import Alongside
 from .job import Job
 
@@ -54,15 +54,18 @@ class Start:
 
 def ascends(graph: Graph, wanted: str | bool) -> bool:
     """Whether dual ascent comes before the LP of an instance."""
-    return graph.m >= LEAST_EDGES if wanted == "auto" else bool(wanted) and graph.m > 0
+    if wanted == "auto":
+        return graph.m >= LEAST_EDGES and devices.jax_is_usable()
+    return bool(wanted) and graph.m > 0
 
 
 def ascend(job: Job) -> Start:
     """Raise the lower bound by dual ascent, until the LP is likely to do it better."""
     graph, bounds, clock, reporter = job.graph, job.bounds, job.clock, job.setting.reporter
     compilation_cache.enable()
+    devices.refuse_fork()
     where = job.setting.device
-    device = where.devices[0] if isinstance(where, Devices) else None
+    device = where.devices[0] if isinstance(where, devices.Devices) else devices.resolve("cpu")
     ascent = DualAscent(graph, device=device, clock=clock)
     margin = ROUNDING * float(np.abs(graph.weights).sum())
     found, searching = (

@@ -9,6 +9,7 @@ from oracles import random_graph
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.search import first_bound
 from bdcc_jax.search.first_bound import ascends
+from bdcc_jax.separation.device import devices
 
 ASCENT = Options(dual_ascent=True, presolve=False)
 
@@ -101,6 +102,18 @@ def test_auto_is_for_instances_with_many_edges():
     assert ascends(small, True)
     assert not ascends(large, False)
     assert Options.paper().dual_ascent is False
+
+
+def test_a_forked_process_does_without_it_or_says_so(monkeypatch):
+    """JAX does not survive a fork."""
+    monkeypatch.setattr(devices, "_forked_with_jax", True)
+    monkeypatch.setattr(first_bound, "LEAST_EDGES", 1)
+    graph = random_graph(np.random.default_rng(9), 12, 0.8)
+    result = solve(graph, options=Options(presolve=False))
+    assert result.status == "optimal"
+    assert "ascent" not in {record.phase for record in result.history}
+    with pytest.raises(RuntimeError, match="JAX was in use before this process was forked"):
+        solve(graph, options=ASCENT)
 
 
 def test_what_is_not_allowed_is_named():

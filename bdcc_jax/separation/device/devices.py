@@ -27,7 +27,8 @@ UNKNOWN_MEMORY = 2**32
 
 FORKED = (
     "JAX was in use before this process was forked, and does not survive that: start workers with "
-    "the method 'spawn' or 'forkserver' of multiprocessing, or use engine='packing'"
+    "the method 'spawn' or 'forkserver' of multiprocessing, or use engine='packing' and "
+    "dual_ascent='auto'"
 )
 
 
@@ -104,9 +105,19 @@ def place(
     )
     if on_cpu and engine in ("auto", "packing", "reference"):
         return Host()
-    if _forked_with_jax:
-        raise RuntimeError(FORKED)
+    refuse_fork()
     return Devices(resolve_all(device), memory)
+
+
+def jax_is_usable() -> bool:
+    """Whether JAX may run here: not in a process that was forked while it ran."""
+    return not _forked_with_jax
+
+
+def refuse_fork() -> None:
+    """Raise RuntimeError where JAX must not run."""
+    if not jax_is_usable():
+        raise RuntimeError(FORKED)
 
 
 def resolve_all(device: str | jax.Device | Sequence[str | jax.Device]) -> tuple[jax.Device, ...]:
