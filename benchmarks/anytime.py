@@ -2,8 +2,8 @@
 
 What the best clustering costs after 0.1, 1, 5 and 20 seconds: of ``solve``, which proves bounds
 meanwhile, and of bioimage-cpp and leidenalg, which do not. A peer counts with the best of all its
-solvers' runs that take no longer than that, each by itself. Every method has a process of its own; one that
-is stored in FILE, for the same instance, is not run again.
+solvers' runs that take no longer than that, each by itself. Every method has a process of its own;
+what is stored in FILE, of the same instance and method, is not run again.
 
 The peers are optional: ``pip install bioimage-cpp leidenalg``, here or in another environment whose
 Python is named with --peers-python.
