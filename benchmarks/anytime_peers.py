@@ -1,10 +1,10 @@
-"""One heuristic of somebody else on one instance: ``python anytime_peers.py PEER FILE SECONDS``.
+"""A heuristic of somebody else on one instance: ``python anytime_peers.py NAME FILE SECONDS``.
 
 Run by ``benchmarks.anytime``, perhaps with another Python that has these packages; needs numpy and
 the package only. FILE is an .npz with ``n``, ``edges`` and ``weights``. Prints one line of JSON for
-every run: CPU seconds, seconds, and what its clustering costs. Every solver is run again and again,
-ever longer or with another seed, each time from the beginning. Time excludes the construction of
-the graph objects.
+every run: CPU seconds, seconds, and what its clustering costs. Where a heuristic can go on, it is
+run again and again, twice as long or with another seed, each time from the beginning, until all
+runs together took twice SECONDS. Time excludes the construction of the graph objects.
 """
 
 from __future__ import annotations
@@ -21,35 +21,32 @@ import numpy as np
 Run = Callable[[], Any]
 
 
-def bioimage(n: int, edges: Any, weights: Any) -> Iterator[Run]:
-    """All solvers of bioimage-cpp; each item is one run of one of them."""
-    from bioimage_cpp.graph import UndirectedGraph, multicut
+def bioimage(solvers: Callable[[Any], Iterator[Any]]) -> Callable[..., Iterator[Run]]:
+    """Runs of solvers of bioimage-cpp, which are made from its module."""
 
-    graph = UndirectedGraph.from_edges(n, edges.astype(np.uint64))
+    def runs(n: int, edges: Any, weights: Any) -> Iterator[Run]:
+        from bioimage_cpp.graph import UndirectedGraph, multicut
 
-    def run(solver: Any) -> Run:
-        return lambda: solver.optimize(multicut.MulticutObjective(graph, weights))
+        graph = UndirectedGraph.from_edges(n, edges.astype(np.uint64))
+        for solver in solvers(multicut):
+            yield lambda solver=solver: solver.optimize(multicut.MulticutObjective(graph, weights))
 
-    greedy, kernighan_lin = multicut.GreedyAdditiveMulticut(), multicut.KernighanLinMulticut()
-    yield run(greedy)
-    yield run(multicut.GreedyFixationMulticut())
-    for doubling in count():
-        times = 4 * 2**doubling
-        for generator in (
-            multicut.GreedyAdditiveProposalGenerator(),
-            multicut.WatershedProposalGenerator(),
-        ):
-            for sub_solver in (greedy, kernighan_lin):
-                yield run(
-                    multicut.FusionMoveMulticut(
-                        proposal_generator=generator,
-                        sub_solver=sub_solver,
-                        number_of_iterations=times,
-                        stop_if_no_improvement=times,
-                    )
-                )
-        if doubling == 0:
-            yield run(kernighan_lin)
+    return runs
+
+
+def fusion(proposals: str, sub_solver: str) -> Callable[[Any], Iterator[Any]]:
+    """Fusion moves, ever more."""
+
+    def solvers(multicut: Any) -> Iterator[Any]:
+        for doubling in count(2):
+            yield multicut.FusionMoveMulticut(
+                proposal_generator=getattr(multicut, proposals)(),
+                sub_solver=getattr(multicut, sub_solver)(),
+                number_of_iterations=2**doubling,
+                stop_if_no_improvement=2**doubling,
+            )
+
+    return solvers
 
 
 def leiden(n: int, edges: Any, weights: Any) -> Iterator[Run]:
@@ -76,7 +73,18 @@ def leiden(n: int, edges: Any, weights: Any) -> Iterator[Run]:
         yield run(-1, seed)
 
 
-PEERS = {"bioimage-cpp": bioimage, "leidenalg": leiden}
+GREEDY, KERNIGHAN_LIN = "GreedyAdditiveMulticut", "KernighanLinMulticut"
+BY_GREEDY, BY_WATERSHED = "GreedyAdditiveProposalGenerator", "WatershedProposalGenerator"
+PEERS: dict[str, Callable[..., Iterator[Run]]] = {
+    "bioimage-cpp greedy": bioimage(lambda m: iter([m.GreedyAdditiveMulticut()])),
+    "bioimage-cpp fixation": bioimage(lambda m: iter([m.GreedyFixationMulticut()])),
+    "bioimage-cpp KL": bioimage(lambda m: iter([m.KernighanLinMulticut()])),
+    "bioimage-cpp fusion": bioimage(fusion(BY_GREEDY, GREEDY)),
+    "bioimage-cpp fusion + KL": bioimage(fusion(BY_GREEDY, KERNIGHAN_LIN)),
+    "bioimage-cpp watersheds": bioimage(fusion(BY_WATERSHED, GREEDY)),
+    "bioimage-cpp watersheds + KL": bioimage(fusion(BY_WATERSHED, KERNIGHAN_LIN)),
+    "leidenalg": leiden,
+}
 
 
 def main(peer: str, path: str, seconds: str) -> None:
@@ -89,7 +97,7 @@ def main(peer: str, path: str, seconds: str) -> None:
         took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
         cost = float(weights[labels[edges[:, 0]] != labels[edges[:, 1]]].sum())
         print(json.dumps({**took, "cost": cost}), flush=True)
-        if time.perf_counter() - begin > float(seconds):
+        if time.perf_counter() - begin > 2.0 * float(seconds):
             return
 
 
