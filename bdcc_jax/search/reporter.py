@@ -64,6 +64,7 @@ class Reporter:
         self._phase: Phase = "lp"
         self._n_rounds = sum(record.phase != "ascent" for record in self.history)
         self._best = bounds.labels[:0]
+        self._on_device = clock.device_calls, clock.device_seconds
         self._inner: list[tuple[Bounds, Callable[[], object]]] = []
 
     def close(self) -> None:
@@ -142,6 +143,8 @@ class Reporter:
         for _, hand_out in reversed(self._inner):
             hand_out()
         bounds, units = self._bounds, self._units
+        calls, seconds = self._on_device
+        self._on_device = self._clock.device_calls, self._clock.device_seconds
         record = Round(
             number=len(self.history) + 1,
             phase=phase,
@@ -157,6 +160,8 @@ class Reporter:
             subproblem_seconds=spent.get("subproblems", 0.0),
             rounding_seconds=spent.get("rounding", 0.0),
             slowest_root_seconds=slowest_root_seconds,
+            device_calls=self._on_device[0] - calls,
+            device_seconds=self._on_device[1] - seconds,
         )
         self.history.append(record)
         logger.debug("%s", record)
