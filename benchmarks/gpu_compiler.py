@@ -1,7 +1,7 @@
 """XLA's real compiler for NVIDIA cards, on a machine that has none: kernels, bytes, memory.
 
     python -m benchmarks.gpu_compiler                    # a table
-    python -m benchmarks.gpu_compiler --write            # and bdcc_jax/doctor/gpu_programs.json
+    python -m benchmarks.gpu_compiler --write            # and benchmarks/gpu_programs.json
     python -m benchmarks.gpu_compiler --plugin FOLDER    # keep the plug-in there (0.6 GB)
 
 JAX' plug-in for CUDA is installed into a folder of its own, in the version of the JAX at hand, and
@@ -26,9 +26,9 @@ from typing import Any
 import jax
 
 from bdcc_jax.doctor.kernels import Call, tour
-from bdcc_jax.doctor.model import FILE, loop_of
-from bdcc_jax.doctor.program import Loop, Program
+from bdcc_jax.doctor.program import Program
 
+from .card_model import FILE, loop_of
 from .markdown import print_header, print_row
 
 ROOT = Path(__file__).parent.parent
@@ -197,7 +197,7 @@ def print_table(found: dict[str, Any]) -> None:
                 )  # fmt: skip
 
 
-def _joined(loops: list[Loop], what: str, unit: float) -> str:
+def _joined(loops: list[Any], what: str, unit: float) -> str:
     return ", ".join(f"{getattr(loop.turn, what) / unit:.4g}" for loop in loops)
 
 

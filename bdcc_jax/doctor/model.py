@@ -8,21 +8,12 @@ make of it, the second what none at all would. No card has been asked yet.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from .program import Cost, Loop
 
-FILE = Path(__file__).with_name("gpu_programs.json")
-"""What XLA's compiler said; ``python -m benchmarks.gpu_compiler --write`` asks again."""
-
 LAUNCH, SYNC = 3e-6, 10e-6
 """Seconds for a kernel that does nothing, and for the host to read a number."""
-
-BANDWIDTH = {"sm_80": 2.04e12, "sm_90": 3.35e12}
-"""Bytes a second: an A100 and an H100 with 80 GB."""
 
 
 @dataclass(frozen=True)
@@ -84,27 +75,3 @@ def of_program(whole: Loop, turns: tuple[int, ...], bandwidth: float) -> Span:
         return total
 
     return once(whole)
-
-
-def stored() -> dict[str, Any]:
-    """What the compiler said when it was last asked: by nodes, card and name of the program.
-
-    Examples
-    --------
-    >>> sorted(stored()["programs"]["1000000"])
-    ['sm_80', 'sm_90']
-    """
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found
-
-
-def loop_of(record: dict[str, Any]) -> Loop:
-    """A loop from JSON.
-
-    Examples
-    --------
-    >>> loop_of({"turns": None, "turn": {"kernels": 1}, "inner": []}).turn.kernels
-    1
-    """
-    inner = tuple(loop_of(each) for each in record["inner"])
-    return Loop(record["turns"], Cost(**record["turn"]), inner)

@@ -5,7 +5,7 @@ import json
 import jax
 import pytest
 
-from bdcc_jax.doctor.model import FILE, loop_of
+from benchmarks.card_model import FILE, loop_of
 from benchmarks.gpu_compiler import CARDS, NODES, Unavailable, compiled_programs
 
 MOST_KERNELS = {
