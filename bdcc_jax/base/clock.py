@@ -37,12 +37,15 @@ class Clock:
         time_limit: float | None,
         work_limit: float = inf,
         interrupted: Event | None = None,
+        around: Clock | None = None,
     ) -> None:
         self._start = time.perf_counter()
         self._limit = inf if time_limit is None else time_limit
         self._work_limit = work_limit
         self._interrupted = Event() if interrupted is None else interrupted
+        self._around = around
         self.work = 0.0
+        self.device_calls, self.device_seconds = 0, 0.0
         self.spent: dict[str, float] = {}
         self.longest: dict[str, float] = {}
         self.part = ""
@@ -68,7 +71,7 @@ class Clock:
     def within(self, seconds: float = inf, work: float = inf) -> Clock:
         """A clock for a part of the work: limits of its own, which end no later than this one's."""
         seconds, work = min(seconds, self.remaining), min(work, self.work_remaining)
-        return Clock(seconds, work, self._interrupted)
+        return Clock(seconds, work, self._interrupted, self)
 
     def check_interrupt(self) -> None:
         """Raise KeyboardInterrupt if the main thread was told to stop."""
@@ -105,6 +108,23 @@ class Clock:
         finally:
             self.part = around
             self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - start
+
+    @contextmanager
+    def device_call(self) -> Iterator[None]:
+        """Count the block as one call of a device, here and on the clocks that this is a part of.
+
+        The block ends when the results are there.
+        """
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - start
+            clock: Clock | None = self
+            while clock is not None:
+                clock.device_calls += 1
+                clock.device_seconds += seconds
+                clock = clock._around
 
     @contextmanager
     def measure_one(self, part: str) -> Iterator[None]:

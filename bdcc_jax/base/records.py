@@ -73,7 +73,9 @@ class Round:
     gave nothing useful, on a device or because HiGHS failed: the shortest violated cycles became
     their rows. ``slowest_root_seconds`` is what is left of detection and subproblems with a
     processor for every root: the longest search, the longest LPs and the longest row; None where an
-    engine takes all roots at once.
+    engine takes all roots at once. ``device_calls`` says how often JAX' device (the CPU too) was
+    handed work since the last record, ``device_seconds`` how long until the results were back, with
+    transfers and, the first time, compilation; these seconds are also in the parts above.
     """
 
     number: int
@@ -90,6 +92,8 @@ class Round:
     subproblem_seconds: float
     rounding_seconds: float
     slowest_root_seconds: float | None = None
+    device_calls: int = 0
+    device_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from ..base.environment import package_version
 from ..base.interrupts import is_interrupt
-from . import batch, certify, convert, demo, info, solve, verify, version
+from . import batch, certify, convert, demo, doctor, info, solve, verify, version
 from .common import INTERRUPTED, Parser, complain
 from .signals import SIGNALS
 
-COMMANDS = (solve, batch, certify, verify, info, convert, demo, version)
+COMMANDS = (solve, batch, certify, verify, info, convert, demo, doctor, version)
 """The subcommands, in the order of ``bdcc-jax --help``."""
 
 
@@ -25,10 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0: there is an answer, 1: a certificate is rejected, or a
-        clustering is not as good as asked for, 2: bad input (this may also leave by
-        SystemExit), 130 or 143: interrupted by SIGINT (Ctrl-C) or SIGTERM; the best answer so far
-        has been written.
+        0: there is an answer, 1: a certificate is rejected, a clustering is not as good as asked
+        for, or a device disagrees, 2: bad input (this may also leave by SystemExit), 130 or 143:
+        interrupted by SIGINT (Ctrl-C) or SIGTERM; the best answer so far has been written.
 
     Examples
     --------

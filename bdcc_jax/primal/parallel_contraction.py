@@ -83,7 +83,9 @@ def parallel_contraction(
     labels = np.arange(n, dtype=np.int32)
     now = _Round(*(jax.device_put(each, device) for each in (labels, *ends, w, True)))
     while clock.remaining > 0.0:
-        now, left = _some_rounds(now)
+        with clock.device_call():
+            now, left = _some_rounds(now)
+            left.block_until_ready()
         if not now.joined:
             break
         size = _room(int(left))

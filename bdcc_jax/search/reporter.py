@@ -68,6 +68,7 @@ class Reporter:
         self._rounds = sum(record.phase in ("lp", "ilp") for record in self.history)
         self._shown = self._best_shown = inf  # what the last and the best that were told cost
         self._best = bounds.labels[:0]
+        self._on_device = clock.device_calls, clock.device_seconds
         self._inner: list[_Level] = []
 
     def close(self) -> None:
@@ -186,6 +187,8 @@ class Reporter:
         """Write a record into the history, and tell everyone; raises Stop if that is the end."""
         bounds, units = self._bounds, self._units
         self._shown = bounds.price(labels)
+        calls, seconds = self._on_device
+        self._on_device = self._clock.device_calls, self._clock.device_seconds
         record = Round(
             number=len(self.history) + 1,
             phase=phase,
@@ -201,6 +204,8 @@ class Reporter:
             subproblem_seconds=spent.get("subproblems", 0.0),
             rounding_seconds=spent.get("rounding", 0.0),
             slowest_root_seconds=slowest_root_seconds,
+            device_calls=self._on_device[0] - calls,
+            device_seconds=self._on_device[1] - seconds,
         )
         self.history.append(record)
         logger.debug("%s", record)

@@ -171,9 +171,9 @@ class DualAscent:
         before = table.count
         with self._clock.measure("detection"):
             if self._batched:
-                table.add_cycles(
-                    *widest_cycles(n, table.ends, reduced, least=least, device=self._device)
-                )
+                with self._clock.device_call():
+                    found = widest_cycles(n, table.ends, reduced, least=least, device=self._device)
+                table.add_cycles(*found)
                 self._clock.check()
             if not self._batched or self._scarce(before):
                 cycles = conflicted_cycles(
@@ -230,8 +230,10 @@ class DualAscent:
     def _sweep(self, state: kernels.State, sweeps: int) -> kernels.State:
         piece = _piece(state)
         for _ in range(sweeps // piece):
-            state = state._replace(y=kernels.sweep(state, piece))
-            self._wait(state.y)
+            with self._clock.device_call():
+                state = state._replace(y=kernels.sweep(state, piece))
+                state.y[0].block_until_ready()
+            self._clock.check()
         return state
 
     def _polish(self, state: kernels.State) -> kernels.State:
@@ -242,14 +244,12 @@ class DualAscent:
             usable = v = anchor = (state.x, state.y)
             for done in range(0, STEPS, piece):
                 now = state._replace(x=v[0], y=v[1])
-                usable, v = kernels.polish(now, anchor, np.float32(done), weight, piece)
-                self._wait(usable[1])
+                with self._clock.device_call():
+                    usable, v = kernels.polish(now, anchor, np.float32(done), weight, piece)
+                    usable[0].block_until_ready()
+                self._clock.check()
             state = state._replace(x=usable[0], y=usable[1])
         return state
-
-    def _wait(self, y: kernels.Triple) -> None:
-        y[0].block_until_ready()
-        self._clock.check()
 
 
 def _piece(state: kernels.State) -> int:

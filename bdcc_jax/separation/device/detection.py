@@ -165,10 +165,11 @@ class Detector:
                 more = True
                 while more:
                     clock.check()
-                    near, changed, nearer = sweep(
-                        table, along, limits, near, at[1], at[2], needed, at_once
-                    )
-                    more = bool(changed)
+                    with clock.device_call():
+                        near, changed, nearer = sweep(
+                            table, along, limits, near, at[1], at[2], needed, at_once
+                        )
+                        more = bool(changed)
                 violated[some] = np.asarray(nearer)[: len(some)]
                 begin = end
         return violated

@@ -100,17 +100,19 @@ class DevicePackingEngine:
         with clock.measure("subproblems"):
             clock.check()
             if not few:
-                rows = self._packed_rows(x, violated, clock.check)
+                rows = self._packed_rows(x, violated, clock)
         if len(rows) > 0:
             return Separation(rows, len(violated), fallbacks=0, satisfied=False)
         rest = self._on_host.separate(x, clock)
         return replace(rest, fallbacks=0 if few else len(violated))
 
-    def _packed_rows(self, x: FloatArray, violated: IntArray, check: Check) -> Rows:
+    def _packed_rows(self, x: FloatArray, violated: IntArray, clock: Clock) -> Rows:
         """In as many columns as fit; none at all if not even the fewest do."""
         while True:
             try:
-                return self._rows(self.pack(x, violated, check), violated, x)
+                with clock.device_call():
+                    packing = self.pack(x, violated, clock.check)
+                return self._rows(packing, violated, x)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise

@@ -99,9 +99,9 @@ class DeviceRound:
         )
         parts, served = [], np.zeros(len(cover), bool)
         if len(balls) > 0:
-            slot, amount = self._devices.solve_balls(
-                self._problems(balls, x), self._settings, clock.check
-            )
+            problems = self._problems(balls, x)
+            with clock.device_call():
+                slot, amount = self._devices.solve_balls(problems, self._settings, clock.check)
             for kind in range(len(slot)):
                 some, lane = rows_of_chains(
                     self._graph, balls, slot[kind], amount[kind], x, self._options.rows

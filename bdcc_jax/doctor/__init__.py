@@ -1,0 +1,1 @@
+"""Whether everything works here: kernels, their model, and a check-up of this machine."""

@@ -1,0 +1,283 @@
+"""Every program that a device runs in a solve, once, on a planar instance of a given size.
+
+Whoever visits them decides what is done: run and timed here, or compiled for a card elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..base.clock import Clock
+from ..instance.cover import Cover, vertex_cover
+from ..instance.graph import Graph
+from ..lp.dual_ascent import batched_cycles, kernels
+from ..lp.dual_ascent.padding import room
+from ..options import Options
+from ..primal import parallel_contraction
+from ..separation.device import batched, cell_packing, detection, device_packing
+from ..separation.device.arc_groups import arc_groups, bucket, pad
+from ..separation.device.balls import NODES
+from ..separation.device.batched import Settings
+from ..separation.device.device_round import DeviceRound
+from ..separation.device.devices import Devices
+from ..separation.device.flow_lps import Problems
+from ..separation.device.limits import Check, kind_of
+from ..separation.device.paths_of_flow import PASSES, Chains
+
+TURNS = 10
+"""Sweeps, steps and so on of a call, where a call says how many."""
+
+COLUMNS = 128
+"""Of the path packing."""
+
+HALVINGS = 3
+"""How often paths to roots are halved in a round of contraction, about."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A program and what it is called with.
+
+    Attributes
+    ----------
+    name : str
+        What it does.
+    function : callable
+        The program, jitted.
+    arguments : tuple
+        Arrays, those of numpy among them.
+    statics : mapping
+        What is compiled in.
+    turns : tuple of int
+        Of the loops that end when the data say so, the outermost first: how many turns.
+    memory : int
+        Bytes on the device that the package reckons with for a call, arguments and results
+        included.
+    x64 : bool
+        Whether it computes in float64.
+    """
+
+    name: str
+    function: Any
+    arguments: tuple[Any, ...]
+    statics: Mapping[str, Any] = field(default_factory=dict)
+    turns: tuple[int, ...] = ()
+    memory: int = 0
+    x64: bool = False
+
+    def bound(self) -> Any:
+        """The call as a function of its arguments alone, for ``jax.eval_shape``."""
+        return partial(self.function, **self.statics)
+
+
+Visit = Callable[[Call], Any]
+"""Returns what the program returns, or shapes like that."""
+
+
+def planar(nodes: int, seed: int = 0) -> Graph:
+    """A square grid with one diagonal in every square, about so many nodes, normal weights.
+
+    Examples
+    --------
+    >>> planar(100).n, planar(100).m
+    (100, 261)
+    """
+    side = max(2, round(nodes**0.5))
+    at = np.arange(side * side).reshape(side, side)
+    ways = ((at[:, :-1], at[:, 1:]), (at[:-1], at[1:]), (at[:-1, :-1], at[1:, 1:]))
+    edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in ways])
+    weights = np.random.default_rng(seed).normal(size=len(edges)) + 0.2
+    return Graph(side * side, edges, weights)
+
+
+def tour(visit: Visit, device: jax.Device, nodes: int) -> None:
+    """Visit every program of the package.
+
+    Parameters
+    ----------
+    visit : callable
+        Sees one :class:`Call` after another.
+    device : jax.Device
+        Where they are to run: some have other sizes on a CPU.
+    nodes : int
+        Of the instance, about.
+
+    Examples
+    --------
+    >>> names = []
+    >>> def see(call):
+    ...     names.append(call.name)
+    ...     with jax.enable_x64(call.x64):
+    ...         return jax.eval_shape(call.bound(), *call.arguments)
+    >>> tour(see, jax.devices("cpu")[0], 100)
+    >>> names[:2]
+    ['ascent: sweep', 'ascent: first-order step']
+    """
+    graph = planar(nodes)
+    _ascent(visit, graph)
+    _contraction(visit, graph)
+    _subproblems(visit, device)
+    _detection(visit, device, graph)
+    _packing(visit, graph)
+
+
+def _ascent(visit: Visit, graph: Graph) -> None:
+    """The dual ascent: the triangles of the instance itself."""
+    triangles = _triangles(graph)
+    size, pairs = room(triangles.shape[1]), room(graph.m + 1)
+    a, b, c = pad(triangles.T, size, pairs - 1).T.astype(np.int32)
+    none, ones = np.zeros(size, np.float32), np.ones(pairs, np.float32)
+    weights = pad(graph.weights.astype(np.float32), pairs, 0.0)
+    arrays: Any = (a, b, c), (none,) * 3, 0.5 * ones, weights, 2.0 * ones
+    state = kernels.State(*arrays)
+    held = 4 * (9 * size + 6 * pairs)
+    visit(Call("ascent: sweep", kernels.sweep, (state,), {"sweeps": TURNS}, memory=2 * held))
+    arguments = state, (state.x, state.y), np.float32(0.0), np.float32(0.3)
+    steps = {"steps": TURNS}
+    visit(Call("ascent: first-order step", kernels.polish, arguments, steps, memory=3 * held))
+    repel, batch = np.flatnonzero(graph.weights < 0.0), batched_cycles.BATCH
+    asked = batch * room(-(-len(repel) // batch), least=1)
+    u, v = pad(graph.edges.astype(np.int32), pairs, 0).T.copy()
+    ends = pad(graph.edges[repel].astype(np.int32), asked, 0).T.copy()
+    found = (u, v, np.maximum(weights, 0.0), *ends)
+    n, width = room(graph.n), batched_cycles.WIDTH
+    tables = 4 * (16 * pairs + 8 * asked + 4 * width * n) + 64 * batch * width**2
+    visit(Call("ascent: cycles", batched_cycles._search, found, {"n": n}, memory=tables))
+
+
+def _contraction(visit: Visit, graph: Graph) -> None:
+    n, m = parallel_contraction._room(graph.n + 1), parallel_contraction._room(graph.m)
+    u, v = pad(graph.edges.astype(np.int32), m, n - 1).T.copy()
+    weights = pad(graph.weights.astype(np.float32), m, 0.0)
+    arrays: Any = np.arange(n, dtype=np.int32), u, v, weights, np.True_
+    start = parallel_contraction._Round(*arrays)
+    memory = 4 * (16 * m + 12 * n)
+    some = parallel_contraction._some_rounds
+    visit(Call("contraction: round", some, (start,), turns=(HALVINGS,), memory=memory))
+
+
+def _subproblems(visit: Visit, device: jax.Device) -> None:
+    """The LPs of balls, as many as a full batch has; 16 iterations of each."""
+    kind = kind_of(device)
+    lanes, chunk = batched.LANES[kind][-1], batched.CHUNK if kind == "cpu" else 0
+    some = _some_problems()
+    count = np.arange(lanes) % len(some.supply)
+    problems = Problems(*(array[count] for array in some))
+    arguments = (
+        problems, np.ones(lanes, bool), np.int32(1), np.float32(0.5), np.False_, np.int32(1),
+    )  # fmt: skip
+    run = batched._program((device,), chunk)
+    turns = (1, 1) if chunk == 0 else (lanes // chunk, 1, 1)
+    memory = lanes * batched.LANE_BYTES
+    visit(Call("subproblems: 16 iterations", run, arguments, turns=turns, memory=memory))
+
+
+def _detection(visit: Visit, device: jax.Device, graph: Graph) -> None:
+    """Lengths are negative, so that no sweep is the last one; a row has all of its arcs."""
+    rows = detection.LEAST_ROWS
+    while rows < graph.n:
+        rows *= 4
+    columns = detection.COLUMNS[kind_of(device)]
+    while columns > 8 and detection.BYTES_PER_ENTRY * rows * columns > 2**34:
+        columns //= 2
+    width, targets = 3 + detection.ARCS, detection.TARGETS_PER_COLUMN * columns
+    table = (np.arange(rows)[:, None] + np.arange(width) - width // 2) % rows
+    zeros = np.zeros(targets, np.int32)
+    arguments = (
+        table.astype(np.int32), np.broadcast_to(-1.0, (rows, width)), np.full(columns, 1.0),
+        np.broadcast_to(0.0, (rows, columns)), zeros, zeros, np.zeros(targets), np.int32(TURNS),
+    )  # fmt: skip
+    memory = detection.BYTES_PER_ENTRY * rows * columns
+    visit(
+        Call(
+            "detection: sweep", detection.sweep, arguments, turns=(TURNS,), memory=memory, x64=True
+        )
+    )
+
+
+def _packing(visit: Visit, graph: Graph) -> None:
+    """One pass of the path packing."""
+    cover = vertex_cover(graph, "greedy")
+    roots = np.repeat(cover.roots, np.diff(cover.starts))
+    small, size = device_packing.SMALL, device_packing._coarse(len(roots))
+    edges = bucket(graph.m + 1, least=4 * small)
+    x = np.where(graph.positive, 0.1, 0.9)
+    demand = np.abs(graph.weights)
+    lengths = np.where(graph.positive, cell_packing.UNIT * x, cell_packing.CLOSED)
+    lengths = pad(lengths.astype(np.int32), edges, cell_packing.CLOSED)
+    capacity = pad(np.where(graph.positive, demand, 0.0).astype(np.float32), edges, 0.0)
+    reach = (cell_packing.UNIT * x[cover.edges]).astype(np.int32)
+    columns_of_targets: Any = (
+        pad(roots.astype(np.int32), size, 0),
+        pad(cover.far_ends.astype(np.int32), size, 0),
+        pad(reach, size, 0),
+        pad(demand[cover.edges].astype(np.float32), size, 0.0),
+    )
+    targets = cell_packing.Targets(*columns_of_targets)
+    arcs = arc_groups(graph, small)
+    paths = 4 * (8 * cell_packing.HOPS * size + 16 * edges)
+    memory = device_packing.BYTES_PER_ENTRY * arcs.n_nodes * COLUMNS + paths
+    call = partial(Call, memory=memory)
+    packing = visit(call("packing: begin", cell_packing.begin, (capacity, targets)))
+    arguments: Any = arcs, lengths, capacity, targets, packing
+    columns = {"columns": COLUMNS}
+    this = visit(call("packing: open", cell_packing.open_pass, arguments, columns))
+    searched = arcs, this.length, this.furthest, this.near, np.int32(4)
+    near = visit(call("packing: sweep", cell_packing.come_nearer, searched, turns=(4,)))[0]
+    arguments = arcs, this, near, targets
+    paths, hops, found = visit(call("packing: paths", cell_packing.find_paths, arguments))
+    none: Any = np.zeros(size, bool)
+    contest = cell_packing.Contest(none, packing.width, packing.left, ~none[:1])
+    entered = paths, hops, found, contest, np.int32(1)
+    contest = visit(call("packing: match", cell_packing.match, entered, turns=(1,)))
+    arguments = packing, contest, paths, capacity, targets, np.int32(4)
+    visit(call("packing: close", cell_packing.close_pass, arguments))
+
+
+def _triangles(graph: Graph) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The pairs of the triangles of :func:`planar`: shape (3, T)."""
+    side = round(graph.n**0.5)
+    corner = np.arange(graph.n).reshape(side, side)[:-1, :-1].ravel()
+    key = graph.edges[:, 0] * graph.n + graph.edges[:, 1]
+    order = np.argsort(key)
+
+    def pairs(u: Any, v: Any) -> Any:
+        return order[np.searchsorted(key, u * graph.n + v, sorter=order)]
+
+    opposite, diagonal = corner + side + 1, pairs(corner, corner + side + 1)
+    parts = [
+        np.stack([pairs(corner, middle), pairs(middle, opposite), diagonal])
+        for middle in (corner + 1, corner + side)
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+@dataclass(frozen=True)
+class _Listening(Devices):
+    """Remembers the LPs that it is given."""
+
+    heard: list[Problems] = field(default_factory=list)
+
+    def solve_balls(self, problems: Problems, settings: Settings, check: Check) -> Chains:
+        """No flows: nobody wants to know."""
+        self.heard.append(problems)
+        shape = (settings.kinds, len(problems.supply), PASSES, NODES)
+        return Chains(np.zeros(shape, np.int16), np.zeros(shape, np.float32))
+
+
+def _some_problems() -> Problems:
+    """LPs of a small planar instance."""
+    graph = planar(400)
+    cover: Cover = vertex_cover(graph, "greedy")
+    x = np.where(graph.positive, 0.05, 0.9)
+    devices = _Listening((jax.devices("cpu")[0],), 2**30)
+    options = Options.paper(engine="pdlp")
+    engine = DeviceRound(graph, cover, options, np.random.default_rng(0), devices)
+    engine.separate(x, Clock(None))
+    return devices.heard[0]
