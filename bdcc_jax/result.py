@@ -122,6 +122,8 @@ class Result:
 
     def _facts(self) -> dict[str, str]:
         last = self.history[-1] if self.history else None
+        calls = sum(record.device_calls for record in self.history)
+        on_device = sum(record.device_seconds for record in self.history)
         return {
             "status": f"{self.status} ({self.status.explanation})",
             "objective": f"{self.objective:.10g}",
@@ -137,6 +139,7 @@ class Result:
             "rounds": f"{len(self.history)}" + (f", {last.rows} rows" if last else ""),
             "seconds": f"{self.timings['total']:.2f} on {self.device}"
             + "".join(f", {k} {v:.2f}" for k, v in self.timings.items() if k != "total"),
+            "by JAX": f"{on_device:.2f} s in {calls} calls" if calls else "nothing",
         }
 
     def to_dict(self) -> dict[str, Any]:

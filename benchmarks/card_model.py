@@ -23,7 +23,8 @@ from typing import Any
 
 from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock
-from bdcc_jax.doctor.model import Span, of_program, of_turn
+from bdcc_jax.doctor.kernels import COLUMNS
+from bdcc_jax.doctor.model import SYNC, Span, of_program, of_turn
 from bdcc_jax.doctor.program import Cost, Loop
 from bdcc_jax.lp.dual_ascent import DualAscent, batched_cycles, kernels
 from bdcc_jax.options import PDLPOptions
@@ -42,8 +43,11 @@ BANDWIDTH = {"sm_80": 2.04e12, "sm_90": 3.35e12}
 
 CARD = "sm_80"
 LARGE = "1000000"
-TRIANGLES = 2**21
-"""Of the planar instance with a million nodes, padding included."""
+TRIANGLES, SLOTS, TARGETS = 2**21, 6 * 2**20, 2**21
+"""Of the planar instance with a million nodes, padding included: also arcs and violated edges."""
+
+TURNS = ("ascent: sweep", "ascent: first-order step", "packing: sweep", "detection: sweep")
+"""Programs of one loop, a turn of which is worth knowing."""
 
 GAP = 0.01
 
@@ -95,11 +99,27 @@ def turn_seconds(name: str, factor: float = 1.0, card: str = CARD) -> Span:
     return of_turn(scaled(program(name, card=card).loops[0], factor).turn, BANDWIDTH[card])
 
 
-def lp_seconds(kinds: int = 1, card: str = CARD) -> Span:
-    """A full batch of the LPs of 'pdlp', without the way to the card and back."""
+def lp_seconds(kinds: int = 1, share: float = 1.0, card: str = CARD) -> Span:
+    """A batch of the LPs of 'pdlp', full or a share of it, without the way to the card and back."""
     checks = -(-PDLPOptions().iterations // INNER)
-    whole = program("subproblems: 16 iterations", card=card)
+    whole = scaled(program("subproblems: 16 iterations", card=card), share)
     return of_program(whole, (kinds, checks), BANDWIDTH[card])
+
+
+def packing_seconds(
+    slots: int, columns: int, targets: int, passes: int, sweeps: int, matches: int
+) -> Span:
+    """A round of the path packing: so many passes, sweeps in all of them, and matches a pass."""
+    bandwidth, area = BANDWIDTH[CARD], slots * columns / (SLOTS * COLUMNS)
+    sweep = scaled(program("packing: sweep"), area)
+    match = scaled(program("packing: match"), targets / TARGETS)
+    paths = scaled(program("packing: paths"), max(area, targets / TARGETS))
+    others = [scaled(program(f"packing: {name}"), area) for name in ("open", "close")]
+    total = of_turn(sweep.loops[0].turn, bandwidth) + Span(SYNC, SYNC)
+    total *= sweeps
+    for whole, turns in [(match, (matches,)), (paths, ()), *((each, ()) for each in others)]:
+        total += of_program(whole, turns, bandwidth) * passes
+    return total
 
 
 class Replaced:
@@ -176,7 +196,7 @@ def print_programs() -> None:
     found = stored()
     print(f"A model from programs that XLA of jax {found['jax']} compiled; no card has run them.\n")
     print_header(("program, planar 1,000,000", *(f"{card}, a turn" for card in BANDWIDTH)))
-    for name in ("ascent: sweep", "ascent: first-order step", "packing: sweep", "detection: sweep"):
+    for name in TURNS:
         print_row(name, *(turn_seconds(name, card=card) for card in BANDWIDTH))
     lanes, iterations = LANES["gpu"][-1], PDLPOptions().iterations
     step = "subproblems: 16 iterations"
