@@ -21,6 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.doctor.kernels import COLUMNS
@@ -127,6 +129,7 @@ class Replaced:
 
     def __init__(self, card: str) -> None:
         self.seconds, self._card = Span(0.0, 0.0), card
+        self.search_seconds = 0.0
         self.turns = {"ascent: sweep": 0, "ascent: first-order step": 0, "ascent: cycles": 0}
 
     @contextmanager
@@ -153,7 +156,10 @@ class Replaced:
             whole = scaled(program("ascent: cycles", card=self._card), len(u) / (1.5 * TRIANGLES))
             self.seconds += of_program(whole, (), BANDWIDTH[self._card])
             self.turns["ascent: cycles"] += 1
-            return function(u, *rest)
+            begin = time.perf_counter()
+            found = jax.block_until_ready(function(u, *rest))
+            self.search_seconds += time.perf_counter() - begin
+            return found
 
         return run
 
@@ -172,20 +178,25 @@ def ascend(nodes: int, seconds: float) -> None:
         break
     print_header(
         ("nodes", "round", "triangles", "sweeps, steps, searches", "gap %", "s on the CPU",
-         "of these the device's", "A100 model: device", "A100 model: all")
+         "JAX' device", "cycles on the host", "greedy", "rest of the host", "A100 model: device",
+         "A100 model: all")
     )  # fmt: skip
-    begin = time.perf_counter()
+    begin, greedy = time.perf_counter(), 0.0
     with replaced.listening():
         for number, relaxed in enumerate(DualAscent(graph, batched=True, clock=clock).run(), 1):
+            start = time.perf_counter()
             labels = greedy_additive(graph, relaxed.reduced[: graph.m] + 0.1 * graph.weights)
-            upper, spent = graph.objective(labels), time.perf_counter() - begin
-            gap = (upper - relaxed.bound) / abs(upper)
-            host = spent - clock.device_seconds
-            model = replaced.seconds
+            upper = graph.objective(labels)
+            greedy += time.perf_counter() - start
+            gap, spent = (upper - relaxed.bound) / abs(upper), time.perf_counter() - begin
+            device, model = clock.device_seconds, replaced.seconds
+            cycles = clock.spent["detection"] - replaced.search_seconds
+            host = spent - device
             print_row(
                 nodes, number, relaxed.triangles.shape[1],
-                ", ".join(map(str, replaced.turns.values())), f"{100 * gap:.3f}", f"{spent:.1f}",
-                f"{clock.device_seconds:.1f}", f"{model.least:.3f} to {model.most:.3f} s",
+                ", ".join(map(str, replaced.turns.values())), f"{100 * gap:.3f}",
+                *(f"{s:.1f}" for s in (spent, device, cycles, greedy, host - cycles - greedy)),
+                f"{model.least:.3f} to {model.most:.3f} s",
                 f"{host + model.least:.1f} to {host + model.most:.1f} s",
             )  # fmt: skip
             if gap <= GAP or spent > seconds:
