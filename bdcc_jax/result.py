@@ -140,6 +140,8 @@ class Result:
                 f"by {self.initial_objective - self.objective:.3g} at least "
                 f"and {self.initial_gap:.3g} at most"
             )
+        calls = sum(record.device_calls for record in self.history)
+        on_device = sum(record.device_seconds for record in self.history)
         return {
             "status": f"{self.status} ({self.status.explanation})",
             "objective": f"{self.objective:.10g}",
@@ -156,6 +158,7 @@ class Result:
             "rounds": f"{len(rounds)}" + (f", {rounds[-1].rows} rows" if rounds else ""),
             "seconds": f"{self.timings['total']:.2f} on {self.device}"
             + "".join(f", {k} {v:.2f}" for k, v in self.timings.items() if k != "total"),
+            "by JAX": f"{on_device:.2f} s in {calls} calls" if calls else "nothing",
         }
 
     def to_dict(self) -> dict[str, Any]:

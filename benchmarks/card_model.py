@@ -21,9 +21,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jax
+
 from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock
-from bdcc_jax.doctor.model import Span, of_program, of_turn
+from bdcc_jax.doctor.kernels import COLUMNS
+from bdcc_jax.doctor.model import SYNC, Span, of_program, of_turn
 from bdcc_jax.doctor.program import Cost, Loop
 from bdcc_jax.lp.dual_ascent import DualAscent, batched_cycles, kernels
 from bdcc_jax.options import PDLPOptions
@@ -42,8 +45,11 @@ BANDWIDTH = {"sm_80": 2.04e12, "sm_90": 3.35e12}
 
 CARD = "sm_80"
 LARGE = "1000000"
-TRIANGLES = 2**21
-"""Of the planar instance with a million nodes, padding included."""
+TRIANGLES, SLOTS, TARGETS = 2**21, 6 * 2**20, 2**21
+"""Of the planar instance with a million nodes, padding included: also arcs and violated edges."""
+
+TURNS = ("ascent: sweep", "ascent: first-order step", "packing: sweep", "detection: sweep")
+"""Programs of one loop, a turn of which is worth knowing."""
 
 GAP = 0.01
 
@@ -95,11 +101,27 @@ def turn_seconds(name: str, factor: float = 1.0, card: str = CARD) -> Span:
     return of_turn(scaled(program(name, card=card).loops[0], factor).turn, BANDWIDTH[card])
 
 
-def lp_seconds(kinds: int = 1, card: str = CARD) -> Span:
-    """A full batch of the LPs of 'pdlp', without the way to the card and back."""
+def lp_seconds(kinds: int = 1, share: float = 1.0, card: str = CARD) -> Span:
+    """A batch of the LPs of 'pdlp', full or a share of it, without the way to the card and back."""
     checks = -(-PDLPOptions().iterations // INNER)
-    whole = program("subproblems: 16 iterations", card=card)
+    whole = scaled(program("subproblems: 16 iterations", card=card), share)
     return of_program(whole, (kinds, checks), BANDWIDTH[card])
+
+
+def packing_seconds(
+    slots: int, columns: int, targets: int, passes: int, sweeps: int, matches: int
+) -> Span:
+    """A round of the path packing: so many passes, sweeps in all of them, and matches a pass."""
+    bandwidth, area = BANDWIDTH[CARD], slots * columns / (SLOTS * COLUMNS)
+    sweep = scaled(program("packing: sweep"), area)
+    match = scaled(program("packing: match"), targets / TARGETS)
+    paths = scaled(program("packing: paths"), max(area, targets / TARGETS))
+    others = [scaled(program(f"packing: {name}"), area) for name in ("open", "close")]
+    total = of_turn(sweep.loops[0].turn, bandwidth) + Span(SYNC, SYNC)
+    total *= sweeps
+    for whole, turns in [(match, (matches,)), (paths, ()), *((each, ()) for each in others)]:
+        total += of_program(whole, turns, bandwidth) * passes
+    return total
 
 
 class Replaced:
@@ -107,6 +129,7 @@ class Replaced:
 
     def __init__(self, card: str) -> None:
         self.seconds, self._card = Span(0.0, 0.0), card
+        self.search_seconds = 0.0
         self.turns = {"ascent: sweep": 0, "ascent: first-order step": 0, "ascent: cycles": 0}
 
     @contextmanager
@@ -133,7 +156,10 @@ class Replaced:
             whole = scaled(program("ascent: cycles", card=self._card), len(u) / (1.5 * TRIANGLES))
             self.seconds += of_program(whole, (), BANDWIDTH[self._card])
             self.turns["ascent: cycles"] += 1
-            return function(u, *rest)
+            begin = time.perf_counter()
+            found = jax.block_until_ready(function(u, *rest))
+            self.search_seconds += time.perf_counter() - begin
+            return found
 
         return run
 
@@ -152,20 +178,25 @@ def ascend(nodes: int, seconds: float) -> None:
         break
     print_header(
         ("nodes", "round", "triangles", "sweeps, steps, searches", "gap %", "s on the CPU",
-         "of these the device's", "A100 model: device", "A100 model: all")
+         "JAX' device", "cycles on the host", "greedy", "rest of the host", "A100 model: device",
+         "A100 model: all")
     )  # fmt: skip
-    begin = time.perf_counter()
+    begin, greedy = time.perf_counter(), 0.0
     with replaced.listening():
         for number, relaxed in enumerate(DualAscent(graph, batched=True, clock=clock).run(), 1):
+            start = time.perf_counter()
             labels = greedy_additive(graph, relaxed.reduced[: graph.m] + 0.1 * graph.weights)
-            upper, spent = graph.objective(labels), time.perf_counter() - begin
-            gap = (upper - relaxed.bound) / abs(upper)
-            host = spent - clock.device_seconds
-            model = replaced.seconds
+            upper = graph.objective(labels)
+            greedy += time.perf_counter() - start
+            gap, spent = (upper - relaxed.bound) / abs(upper), time.perf_counter() - begin
+            device, model = clock.device_seconds, replaced.seconds
+            cycles = clock.spent["detection"] - replaced.search_seconds
+            host = spent - device
             print_row(
                 nodes, number, relaxed.triangles.shape[1],
-                ", ".join(map(str, replaced.turns.values())), f"{100 * gap:.3f}", f"{spent:.1f}",
-                f"{clock.device_seconds:.1f}", f"{model.least:.3f} to {model.most:.3f} s",
+                ", ".join(map(str, replaced.turns.values())), f"{100 * gap:.3f}",
+                *(f"{s:.1f}" for s in (spent, device, cycles, greedy, host - cycles - greedy)),
+                f"{model.least:.3f} to {model.most:.3f} s",
                 f"{host + model.least:.1f} to {host + model.most:.1f} s",
             )  # fmt: skip
             if gap <= GAP or spent > seconds:
@@ -176,7 +207,7 @@ def print_programs() -> None:
     found = stored()
     print(f"A model from programs that XLA of jax {found['jax']} compiled; no card has run them.\n")
     print_header(("program, planar 1,000,000", *(f"{card}, a turn" for card in BANDWIDTH)))
-    for name in ("ascent: sweep", "ascent: first-order step", "packing: sweep", "detection: sweep"):
+    for name in TURNS:
         print_row(name, *(turn_seconds(name, card=card) for card in BANDWIDTH))
     lanes, iterations = LANES["gpu"][-1], PDLPOptions().iterations
     step = "subproblems: 16 iterations"

@@ -11,10 +11,11 @@ import jax
 from bdcc_jax import Graph, Options, PDLPOptions
 from bdcc_jax.base import compilation_cache
 from bdcc_jax.separation.device.balls import NODES
-from bdcc_jax.separation.device.batched import Settings, solve_batch
+from bdcc_jax.separation.device.batched import LANES, Settings, solve_batch
 from bdcc_jax.separation.device.flow_lps import INNER, Problems
 
 from . import lp_solvers
+from .card_model import BANDWIDTH, TURNS, lp_seconds, turn_seconds
 from .instances import Instance
 from .markdown import table
 from .methods import Method, Outcome, bdcc
@@ -136,7 +137,23 @@ def report(runs: list[Record], out: Path) -> str:
     parts = [NOTE if seen else f"{NO_GPU} {NOTE}", table(headings, lines)]
     if batches:
         parts += [_throughput_table(batches), draw(batches, out)]
+    parts.append(_model())
     return "\n\n".join(parts)
+
+
+def _model() -> str:
+    """What the card would do by the model, from compiled programs."""
+    batches = [lp_seconds(card=card) for card in BANDWIDTH]
+    lines = [
+        *([name, *(turn_seconds(name, card=card) for card in BANDWIDTH)] for name in TURNS),
+        [f"{LANES['gpu'][-1]} LPs", *batches],
+        ["LPs a second", *(f"{LANES['gpu'][-1] / batch.most:,.0f}" for batch in batches)],
+    ]
+    headings = [
+        "a model, not measured: planar 1,000,000",
+        *(f"{card}, a turn" for card in BANDWIDTH),
+    ]
+    return table(headings, lines)
 
 
 def _throughput_table(batches: list[Record]) -> str:

@@ -3,8 +3,8 @@
     python -m benchmarks.engines [--data DIR] [NAME ...]
 
 Every engine runs once to compile and once more for the figures. The last two columns are a model
-of an A100-class card in place of the device at hand, and not measured: see :func:`packing_model`
-and :func:`pdlp_model`. The master, detection and what stays on the host are as measured (for 'pdlp'
+of an A100 in place of the device at hand, from compiled programs and not measured: see
+:mod:`.card_model`. The master, detection and what stays on the host are as measured (for 'pdlp'
 the master and detection only).
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from bdcc_jax import Graph, Options, PDLPOptions
+from bdcc_jax import Graph, Options
 from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.arrays import FloatArray, IntArray
 from bdcc_jax.base.clock import Clock, TimeLimitReached
@@ -29,12 +29,13 @@ from bdcc_jax.search.benders import make_engine
 from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.device import device_packing
 from bdcc_jax.separation.device.arc_groups import arc_groups
-from bdcc_jax.separation.device.cell_packing import HOPS, Packing
+from bdcc_jax.separation.device.batched import LANES
+from bdcc_jax.separation.device.cell_packing import Packing
 from bdcc_jax.separation.device.device_packing import DevicePackingEngine
 from bdcc_jax.separation.device.devices import Devices
-from bdcc_jax.separation.device.paths_of_flow import PASSES
 from bdcc_jax.separation.engine import Engine
 
+from .card_model import lp_seconds, packing_seconds
 from .instances import add_data_option, instance
 from .markdown import print_header, print_row
 
@@ -52,12 +53,6 @@ HEADINGS = (
     "instance", "engine", "rounds", "rows", "master s", "detection s", "subproblems s", "bound",
     "fallbacks", "passes, sweeps", "A100 model ms", "all s, with the model",
 )  # fmt: skip
-
-BANDWIDTH, LAUNCH, SYNC = 2e12, 3e-6, 10e-6
-"""An A100-class card: bytes and seconds. A loop that ends when the data say so is a SYNC a turn."""
-
-ITERATION = 70e3
-"""Bytes that an iteration of PDHG moves a lane: the preconditioner, slots, anchors."""
 
 MATCHES = 4
 """Turns of the competition a pass, about."""
@@ -94,37 +89,22 @@ class Run:
 
 
 def packing_model(graph: Graph, calls: list[tuple[int, int, int, int]]) -> float:
-    """Seconds that the calls of the device packing would take on the card.
-
-    A sweep reads a number for every arc and column, and reads and writes some for every node and
-    column: three kernels, one more a level of groups, and a test whether it was the last. A pass
-    has the equivalent of three sweeps for the parents, HOPS turns of two kernels for the paths,
-    and a competition of eight kernels a turn; paths are read in sectors of 32 bytes.
-    """
-    arcs = arc_groups(graph)
-    slots, levels, n = arcs.neighbour.size, len(arcs.levels), arcs.n_nodes
-    seconds = 0.0
-    for targets, columns, passes, sweeps in calls:
-        sweep = 4 * columns * (slots + 3 * n) / BANDWIDTH
-        seconds += (sweeps + 3 * passes) * (sweep + (3 + levels) * LAUNCH) + sweeps * SYNC
-        along = 3 * 32 * HOPS * targets / BANDWIDTH
-        seconds += passes * (along + (2 * HOPS + 30) * LAUNCH)
-        seconds += passes * MATCHES * (along + 8 * LAUNCH + SYNC)
-    return seconds
+    """Seconds that the calls of the device packing would take on the card, at most."""
+    slots = arc_groups(graph).neighbour.size
+    return sum(
+        packing_seconds(slots, columns, targets, passes, sweeps, MATCHES).most
+        for targets, columns, passes, sweeps in calls
+    )
 
 
-def pdlp_model(violated_roots: list[int], lanes: int = 1024) -> float:
-    """Seconds that the LPs of 'pdlp' would take on the card.
-
-    From the compiled program for an A100: 9 kernels an iteration and 28 a pass of the
-    decomposition, in one CUDA graph, and ITERATION bytes a lane and iteration.
-    """
-    iterations, seconds = PDLPOptions().iterations, 0.0
-    for roots in violated_roots:
-        for first in range(0, roots, lanes):
-            moved = ITERATION * min(lanes, roots - first) / BANDWIDTH
-            seconds += iterations * (moved + 9 * LAUNCH) + PASSES * 28 * LAUNCH + SYNC
-    return seconds
+def pdlp_model(violated_roots: list[int], lanes: int = LANES["gpu"][-1]) -> float:
+    """Seconds that the LPs of 'pdlp' would take on the card, at most; a ball a root."""
+    batches = [
+        min(lanes, roots - first) / lanes
+        for roots in violated_roots
+        for first in range(0, roots, lanes)
+    ]
+    return sum(lp_seconds(share=share).most for share in batches)
 
 
 def converge(graph: Graph, engine: Engine, limit: float) -> Run:

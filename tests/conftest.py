@@ -9,6 +9,7 @@ from bdcc_jax.base import compilation_cache
 HERE = Path(__file__).parent
 FAST = [
     "base",
+    "doctor",
     "instance",
     "lp/test_fixing.py",
     "lp/test_lagrangian.py",

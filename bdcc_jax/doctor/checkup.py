@@ -27,7 +27,7 @@ REPEATS = 3
 """Of which the quickest counts."""
 
 STREAM = 2**26
-"""Numbers that are copied to find out how fast a device reads and writes: 256 MB."""
+"""Numbers in float32 that are copied to find out how fast a device reads and writes."""
 
 SAME = 1e-9
 """How far apart two optimal objectives may be, in units of the sum of all weights."""
@@ -109,7 +109,7 @@ def measured_bandwidth(device: jax.Device) -> float:
     """Bytes a second that a device reads and writes in the simplest of all programs."""
     add = jax.jit(lambda array: array + 1.0)
     array = jax.device_put(np.zeros(STREAM, np.float32), device)
-    return 2 * array.nbytes / _quickest(lambda: add(array))[1]
+    return 2.0 * STREAM * 4 / _quickest(lambda: add(array))[1]
 
 
 def time_programs(device: jax.Device, nodes: int, bandwidth: float | None) -> list[Timing]:

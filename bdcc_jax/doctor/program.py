@@ -16,8 +16,8 @@ from typing import NamedTuple
 SECTOR = 32
 """Bytes that a card reads at least."""
 
-TILE = 11
-"""Two to this power numbers are sorted in the memory of one core."""
+TILE = 12
+"""Two to this power entries, of three numbers at most, are sorted in the memory of one core."""
 
 SIZES = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "f16": 2, "bf16": 2, "s64": 8, "u64": 8,
          "f64": 8, "token": 0}  # fmt: skip
@@ -223,8 +223,8 @@ def sort_passes(count: int) -> int:
 
     Examples
     --------
-    >>> sort_passes(1024), sort_passes(4096), sort_passes(2**20)
-    (1, 3, 55)
+    >>> sort_passes(4096), sort_passes(8192), sort_passes(2**20)
+    (1, 3, 45)
     """
     above = max(0, (count - 1).bit_length() - TILE)
     return 1 + above + above * (above + 1) // 2

@@ -16,6 +16,7 @@ def graph():
 def test_nothing_runs_on_a_device_with_the_engine_of_the_host(graph):
     result = solve(graph, options=Options(engine="packing", dual_ascent=False), device="cpu")
     assert result.history
+    assert result.summary().splitlines()[-1].split() == ["by", "JAX", "nothing"]
     assert {(round.device_calls, round.device_seconds) for round in result.history} == {(0, 0.0)}
 
 
@@ -33,7 +34,9 @@ def test_what_runs_on_a_device_is_counted(graph, options):
         parts = ("master", "detection", "subproblem", "rounding")
         assert (record["device_calls"] > 0) == (record["device_seconds"] > 0.0)
         assert record["device_seconds"] <= sum(record[f"{part}_seconds"] for part in parts)
-    assert sum(record.device_calls for record in result.history) > 0
+    calls = sum(record.device_calls for record in result.history)
+    assert calls > 0
+    assert result.summary().endswith(f"s in {calls} calls")
 
 
 def test_a_clock_counts_for_those_around_it():
