@@ -9,13 +9,20 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
 from ..base.clock import Clock
-from ..instance.graph import Graph
+from ..instance.graph import Graph, canonical_labels
 from .evolution import Evolution
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
 
 SLOW = 10_000
 """Graphs with so many edges take some 10 ms a step."""
+
+DENSE, DENSE_WORK, MOST_WORK = 20, 2_000, 6_000_000
+"""With a mean degree of so much the LP will take a while, and greedy clusterings are poor: the
+search goes on for so many arcs an edge, and at most so many in all, some 40 ms."""
+
+STEEP = 4
+"""Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time."""
 
 
 def _nobody(labels: IntArray) -> None:
@@ -40,7 +47,7 @@ def local_search(
     labels : array_like of int, shape (n,), optional
         Where to start; at a greedy clustering if not given. The result is never worse.
     rounds : int
-        Number of noisy clusterings to fuse with at most: where one gains little, it was the last.
+        Number of fusions at most: on sparse graphs, where one gains little, it was the last.
     seed : int
         For the noise.
     clock : Clock, optional
@@ -64,13 +71,18 @@ def local_search(
     if tell is None or graph.m < SLOW:
         tell = _nobody
     tell(start)
+    steps = 0
     if rounds:
         search = Evolution(graph, start, seed=seed)
+        work = min(DENSE_WORK * graph.m, MOST_WORK) if 2 * graph.m >= DENSE * graph.n else 0
         with clock.alarm() as stop:
-            for _ in range(rounds):
-                if search.settled or stop[0] or clock.remaining == 0.0:
+            while steps < rounds and not (search.settled and search.work >= work):
+                if stop[0] or clock.remaining == 0.0:
                     break
                 search.step(stop)
+                steps += 1
                 tell(search.labels)
         start = search.labels
+    if steps > STEEP:
+        return canonical_labels(start)
     return kernighan_lin(graph, start, clock=clock)

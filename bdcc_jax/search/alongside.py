@@ -25,7 +25,7 @@ from .bounds import Bounds
 EASY = 1e7
 """Instances whose LPs take no more work than this, some 0.2 s, need no such search."""
 
-LARGE = 20_000
+LARGE = 10_000
 """On instances with so many edges it begins at once."""
 
 SHARE = 0.5

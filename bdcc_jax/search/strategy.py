@@ -26,7 +26,7 @@ FUSIONS, FUSED_EDGES = 100, 1_500_000
 edges; easy ones need one."""
 
 
-LARGE = 100_000
+LARGE = 20_000
 """Presolve of so many edges takes a while: a first clustering comes before it."""
 
 
