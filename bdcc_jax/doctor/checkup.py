@@ -13,6 +13,7 @@ import numpy as np
 
 from ..base import compilation_cache
 from ..base.environment import environment
+from ..base.records import Status
 from ..options import Options
 from ..result import Result
 from ..solve import solve
@@ -33,12 +34,12 @@ SAME = 1e-9
 """How far apart two optimal objectives may be, in units of the sum of all weights."""
 
 SOLVES = {
-    "default": (8000, Options()),
-    "device_packing": (8000, Options(engine="device_packing", presolve=False)),
-    "pdlp, as in the paper": (400, Options.paper(0.5, engine="pdlp")),
-    "dual ascent": (400, Options(dual_ascent=True, presolve=False)),
+    "default": (8000, 0.01, Options()),
+    "device_packing": (1000, 0.0, Options(engine="device_packing", presolve=False)),
+    "pdlp, as in the paper": (200, 0.0, Options.paper(0.5, engine="pdlp")),
+    "dual ascent": (400, 0.0, Options(dual_ascent=True, presolve=False)),
 }
-"""Nodes and options; where fewer edges are violated, packing is the host's."""
+"""Nodes, gap and options: large where small instances are the host's, and then not to the end."""
 
 
 @dataclass(frozen=True)
@@ -156,13 +157,16 @@ def _quickest(run: Any, prepare: Any = None) -> tuple[float, float]:
 def _solves(device: jax.Device) -> Iterator[tuple[str, bool]]:
     """Every kind of solve on a device against one that uses none."""
     on_host = Options(engine="packing", dual_ascent=False)
-    for name, (nodes, options) in SOLVES.items():
+    for name, (nodes, gap, options) in SOLVES.items():
         graph = planar(nodes)
         near = SAME * float(np.abs(graph.weights).sum())
-        expected = solve(graph, options=on_host, device="cpu")
-        result: Result = solve(graph, options=options, device=device)
-        good = result.status == expected.status == "optimal"
-        good = good and abs(result.objective - expected.objective) <= near
+        expected = solve(graph, options=on_host, device="cpu", gap=gap)
+        result: Result = solve(graph, options=options, device=device, gap=gap)
+        # No bound of one may contradict the clustering of the other.
+        good = {result.status, expected.status} <= {Status.OPTIMAL, Status.GAP}
+        good = good and result.lower_bound <= expected.objective + near
+        good = good and expected.lower_bound <= result.objective + near
+        good = good and result.gap <= gap * abs(result.objective) + near
         calls = sum(record.device_calls for record in result.history)
         seconds = sum(record.device_seconds for record in result.history)
         yield (

@@ -1,10 +1,10 @@
 """A search for clusterings in a thread of its own, while the LP of the same instance is solved.
 
 The search is a fixed sequence of steps. After every round of the LP, which counts its work, it is
-asked what it had found after a certain amount of its own work, and is waited for if it is not there
-yet: the answer, and all that follows from it, is the same in every run. Where it is faster it goes
-on beyond that. What it finds there is told to the user while an LP takes long, and is kept if time
-runs out, but it counts only once the LP has done its share of the work.
+asked what it had found after the share of work that was due in the round before, and is waited for
+if it is not there yet: the answer, and all that follows from it, is the same in every run. Where it
+is faster it goes on beyond that. What it finds there is told to the user while an LP takes long,
+and is kept if time runs out, but it counts only once the LP has done its share of the work.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ LARGE = 10_000
 SHARE = 0.5
 """Work of the search that is waited for, as a share of what the LP does beyond that."""
 
-WAITED_FOR = 0.7
-"""Of its work up to the last round, the search must have done all, and up to this one so much."""
+MOST_ARCS = 100
+"""Arcs for every edge that are waited for in a round, at most: the work of sparse LPs is guessed
+far too high, and a round must not take much longer than without the search."""
 
 ARCS = 8
 """Arcs that the search reads in the time of a unit of the clock's work."""
@@ -69,7 +70,8 @@ class Alongside:
     ) -> None:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
-        self._begin = self._last = clock.work
+        self._last = clock.work + EASY  # of the LP's work, what has had its share
+        self._due = 0.0  # work of the search that the next round waits for
         self._start = bounds.labels
         self._thread: Thread | None = None
         self._changed = Condition()
@@ -105,9 +107,8 @@ class Alongside:
 
     def better(self) -> IntArray | None:
         """What the search has to have found by now, if that is new; lets it go on."""
-        done, self._last = self._last, self._clock.work
-        work = self._share(max(done, self._begin + WAITED_FOR * (self._last - self._begin)))
-        if self._share(self._last) > 0.0:
+        work, self._due = self._due, self._due + self._share()
+        if self._due > 0.0:
             self._begin_search()
         if work == 0.0 or self._thread is None:
             return None
@@ -122,8 +123,11 @@ class Alongside:
             self._found = [(before, labels) for before, labels in self._found if before >= work]
         return due[-1] if due else None
 
-    def _share(self, work: float) -> float:
-        return ARCS * SHARE * max(0.0, work - self._begin - EASY)
+    def _share(self) -> float:
+        """Arcs that the search may read for what the LP has done since the last round."""
+        done = max(0.0, self._clock.work - self._last)
+        self._last = max(self._last, self._clock.work)
+        return min(ARCS * SHARE * done, MOST_ARCS * self._graph.m)
 
     def _begin_search(self) -> None:
         if self._thread is None and self._graph.m > 0:

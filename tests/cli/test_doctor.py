@@ -11,7 +11,7 @@ from bdcc_jax.doctor.kernels import tour
 from bdcc_jax.doctor.program import Program
 
 CPU = jax.devices("cpu")[0]
-SMALL = {name: (100, options) for name, (_, options) in checkup.SOLVES.items()}
+SMALL = {name: (100, 0.0, options) for name, (_, _, options) in checkup.SOLVES.items()}
 
 
 def names():
@@ -38,8 +38,8 @@ def test_a_machine_without_a_gpu(capsys, monkeypatch):
 
 
 def test_a_device_that_is_wrong(capsys, monkeypatch):
-    def wrong(graph, *, options, device):
-        result = solve(graph, options=options, device=device)
+    def wrong(graph, *, options, device, gap):
+        result = solve(graph, options=options, device=device, gap=gap)
         return replace(result, objective=result.objective + 0.5) if options.dual_ascent else result
 
     solve = checkup.solve
