@@ -193,7 +193,8 @@ def print_table(found: dict[str, Any]) -> None:
                 print_row(
                     nodes, name, program, whole.turn.kernels, _joined(loops, "kernels", 1),
                     _joined(loops, "moved", 1e6), _joined(loops, "sectors", 1e6), facts["sorts"],
-                    len(facts["custom_calls"]), f"{used / 1e6:.1f}", f"{facts['memory'] / 1e6:.1f}",
+                    len(facts["custom_calls"]), f"{used / 1e6:.1f}",
+                    "" if facts["memory"] is None else f"{facts['memory'] / 1e6:.1f}",
                 )  # fmt: skip
 
 

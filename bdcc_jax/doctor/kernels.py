@@ -56,9 +56,9 @@ class Call:
         What is compiled in.
     turns : tuple of int
         Of the loops that end when the data say so, the outermost first: how many turns.
-    memory : int
-        Bytes on the device that the package reckons with for a call, arguments and results
-        included.
+    memory : int, optional
+        Bytes on the device that the package reckons with for a call; None where it does not reckon,
+        as in the dual ascent and in contraction.
     x64 : bool
         Whether it computes in float64.
     """
@@ -68,7 +68,7 @@ class Call:
     arguments: tuple[Any, ...]
     statics: Mapping[str, Any] = field(default_factory=dict)
     turns: tuple[int, ...] = ()
-    memory: int = 0
+    memory: int | None = None
     x64: bool = False
 
     def bound(self) -> Any:
@@ -136,19 +136,17 @@ def _ascent(visit: Visit, graph: Graph) -> None:
     weights = pad(graph.weights.astype(np.float32), pairs, 0.0)
     arrays: Any = (a, b, c), (none,) * 3, 0.5 * ones, weights, 2.0 * ones
     state = kernels.State(*arrays)
-    held = 4 * (9 * size + 6 * pairs)
-    visit(Call("ascent: sweep", kernels.sweep, (state,), {"sweeps": TURNS}, memory=2 * held))
+    visit(Call("ascent: sweep", kernels.sweep, (state,), {"sweeps": TURNS}))
     arguments = state, (state.x, state.y), np.float32(0.0), np.float32(0.3)
     steps = {"steps": TURNS}
-    visit(Call("ascent: first-order step", kernels.polish, arguments, steps, memory=3 * held))
+    visit(Call("ascent: first-order step", kernels.polish, arguments, steps))
     repel, batch = np.flatnonzero(graph.weights < 0.0), batched_cycles.BATCH
     asked = batch * room(-(-len(repel) // batch), least=1)
     u, v = pad(graph.edges.astype(np.int32), pairs, 0).T.copy()
     ends = pad(graph.edges[repel].astype(np.int32), asked, 0).T.copy()
     found = (u, v, np.maximum(weights, 0.0), *ends)
-    n, width = room(graph.n), batched_cycles.WIDTH
-    tables = 4 * (16 * pairs + 8 * asked + 4 * width * n) + 64 * batch * width**2
-    visit(Call("ascent: cycles", batched_cycles._search, found, {"n": n}, memory=tables))
+    n = room(graph.n)
+    visit(Call("ascent: cycles", batched_cycles._search, found, {"n": n}))
 
 
 def _contraction(visit: Visit, graph: Graph) -> None:
@@ -157,9 +155,8 @@ def _contraction(visit: Visit, graph: Graph) -> None:
     weights = pad(graph.weights.astype(np.float32), m, 0.0)
     arrays: Any = np.arange(n, dtype=np.int32), u, v, weights, np.True_
     start = parallel_contraction._Round(*arrays)
-    memory = 4 * (16 * m + 12 * n)
     some = parallel_contraction._some_rounds
-    visit(Call("contraction: round", some, (start,), turns=(HALVINGS,), memory=memory))
+    visit(Call("contraction: round", some, (start,), turns=(HALVINGS,)))
 
 
 def _subproblems(visit: Visit, device: jax.Device) -> None:
@@ -221,8 +218,7 @@ def _packing(visit: Visit, graph: Graph) -> None:
     )
     targets = cell_packing.Targets(*columns_of_targets)
     arcs = arc_groups(graph, small)
-    paths = 4 * (8 * cell_packing.HOPS * size + 16 * edges)
-    memory = device_packing.BYTES_PER_ENTRY * arcs.n_nodes * COLUMNS + paths
+    memory = device_packing.BYTES_PER_ENTRY * arcs.n_nodes * COLUMNS
     call = partial(Call, memory=memory)
     packing = visit(call("packing: begin", cell_packing.begin, (capacity, targets)))
     arguments: Any = arcs, lengths, capacity, targets, packing

@@ -22,10 +22,18 @@ MOST_KERNELS = {
     "packing: match": [12],
     "packing: close": [],
 }
-"""In a turn of every loop, from the outside to the inside."""
+"""In a turn of every loop, from the outside to the inside: what jax 0.10.2 makes, and a little."""
 
 MOST_OUTSIDE = 130
 """Kernels of a call outside of all loops."""
+
+MOST_TEMPORARY = {
+    "ascent: sweep": 0.25,
+    "ascent: first-order step": 0.25,
+    "ascent: cycles": 2.0,
+    "contraction: round": 1.6,
+}
+"""Bytes for every byte of arguments and results, where the package itself does not reckon."""
 
 SORTS = {"ascent: cycles": 1, "contraction: round": 1}
 SORTS_IN_LOOPS = {"contraction: round": 1}
@@ -84,8 +92,11 @@ def test_no_libraries_no_host_and_no_sort_that_is_not_meant(programs):
 @pytest.mark.slow
 def test_memory_is_within_what_the_package_reckons_with(programs):
     for name, facts in programs:
-        used = facts["arguments"] + facts["results"] + facts["temporary"]
-        assert used <= facts["memory"], (name, used, facts["memory"])
+        held = facts["arguments"] + facts["results"]
+        if facts["memory"] is not None:
+            assert held + facts["temporary"] <= facts["memory"], name
+        else:
+            assert facts["temporary"] <= MOST_TEMPORARY[name] * held, name
 
 
 @pytest.mark.slow
