@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.clock import TimeLimitReached
 from ..base.sums import sum_down, sum_up
+from ..instance.completion import extent
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..lp import fixing
 from ..presolve import presolve
@@ -65,7 +66,7 @@ def divide(job: Job, benders: Benders) -> bool:
         return True
     with job.clock.measure("presolve"):
         rest = presolve(left.graph, job.clock)
-    if rest.graph.m <= SMALLER * job.graph.m:
+    if extent(rest.graph) <= SMALLER * job.graph.m:
         because = known.proof()
         job.solve_instead(
             Substitute(
@@ -161,7 +162,7 @@ def _solve_pieces(job: Job, independent: Decomposition) -> None:
 def _fix_and_solve(job: Job, decisions: fixing.Fixing) -> None:
     """Fix and solve: believe some decisions, and solve the rest exactly."""
     left = fixing.apply(job.graph, decisions)
-    if left is None or left.graph.m > FIXED_SIZE * job.graph.m:
+    if left is None or extent(left.graph) > FIXED_SIZE * job.graph.m:
         return
     job.log("fixing all but %d of %d edges", left.graph.m, job.graph.m)
     clock = job.clock.within(work=max(FIXED_WORK, job.clock.work))
