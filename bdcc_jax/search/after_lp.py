@@ -8,7 +8,7 @@ import numpy as np
 
 from ..base.clock import TimeLimitReached
 from ..base.sums import sum_down, sum_up
-from ..instance.completion import extent
+from ..instance.completion import extent, is_complete
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..lp import fixing
 from ..presolve import presolve
@@ -93,8 +93,10 @@ def _open_regions(job: Job, benders: Benders) -> Decomposition:
     """Solve the regions where the gap is, for both bounds, ever wider ones."""
     graph, bounds = job.graph, job.bounds
     least = max(bounds.tolerance, bounds.noise) / (1 + graph.m)
-    region = open_region(graph, *benders.proof, bounds.labels, least)
     known = split_region(graph, *benders.proof, np.zeros(graph.n, dtype=bool))
+    if is_complete(graph):  # no region is far from the others: the tree is quicker
+        return known
+    region = open_region(graph, *benders.proof, bounds.labels, least)
     for _ in range(RINGS):
         parts = split_region(graph, *benders.proof, region)
         if parts.largest > PART_SIZE * graph.m:
