@@ -101,7 +101,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             b, plus, minus = k // 2, [*pairwise(rim), (rim[-1], rim[0])], [(hub, x) for x in rim]
         elif kind != "cycle":  # how many nodes are on the first side of a 2-partition
             (p,), d = _ids([kind], k + 1), abs(k + 1 - 2 * kind)
-            self.pay(2 * k * k)
+            self.pay(3 * k * k)
             plus = [*combinations(nodes[:p], 2), *combinations(nodes[p:], 2)]
             b, minus = d * (d - 1) // 2, [*product(nodes[:p], nodes[p:])]
         return -y * b, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
