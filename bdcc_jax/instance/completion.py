@@ -11,8 +11,9 @@ import numpy as np
 from ..base.arrays import IntArray
 from .graph import Graph
 
-LEAST_DENSITY, MOST_PAIRS = 0.25, 30_000
-"""Instances with at least this share of all pairs, and at most so many pairs, are completed."""
+LEAST_NODES, LEAST_DENSITY, MOST_PAIRS = 20, 0.25, 30_000
+"""Instances with at least so many nodes and this share of all pairs, and at most so many pairs, are
+completed. Smaller ones are divided sooner than their rows are found."""
 
 
 def is_complete(graph: Graph) -> bool:
@@ -23,7 +24,8 @@ def is_complete(graph: Graph) -> bool:
 def is_dense(graph: Graph) -> bool:
     """Whether an instance is worth its missing pairs."""
     pairs = graph.n * (graph.n - 1) // 2
-    return LEAST_DENSITY * pairs <= graph.m and pairs <= MOST_PAIRS
+    large = graph.n >= LEAST_NODES and pairs <= MOST_PAIRS
+    return large and graph.m >= LEAST_DENSITY * pairs
 
 
 def extent(graph: Graph) -> int:
