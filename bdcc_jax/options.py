@@ -107,8 +107,9 @@ class Options:
         rows, in JAX on the device. 'auto': on instances with many edges after presolve; where
         their LP is out of reach, until the time is up.
     odd_wheels : bool
-        Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP. Branch and
-        bound, which comes after it, uses them in any case.
+        Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP, and on
+        dense instances 2-partition inequalities. Branch and bound, which comes after it, uses them
+        in any case.
     presolve : bool
         Reduce the instance first, by rules that keep an optimum.
     heuristics : bool

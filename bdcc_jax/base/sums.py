@@ -125,6 +125,7 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     >>> exact_unit(np.array([0.1, 1e9]))
     0.0
     """
+    weights = weights[weights != 0.0]
     if len(weights) == 0:
         return 0.0
     mantissa, exponent = np.frexp(np.abs(weights))

@@ -56,13 +56,13 @@ class IntegerMaster(Master):
         self._start = start
         self.add(rows)
         kinds = np.full(len(weights), highspy.HighsVarType.kInteger)
-        self._highs.changeColsIntegrality(len(kinds), self._columns, kinds)
+        self._highs.changeColsIntegrality(len(kinds), self.columns, kinds)
         # Larger costs, so that what HiGHS may be off by, in its own units, is worth less. A finer
         # tolerance is no substitute: with 1e-10 HiGHS missed more optima next to near ties, and by
         # more. It still misses some (benchmarks/RESULTS.md): no proof may rest on it.
         most = np.abs(weights).max() / MOST_COST
         self._scale = max(self._scale / MAGNIFIED, power_of_two(most))
-        self._highs.changeColsCost(len(kinds), self._columns, weights / self._scale)
+        self._highs.changeColsCost(len(kinds), self.columns, weights / self._scale)
         for option, value in {
             "solver": "choose",
             "presolve": "choose" if self._size >= PRESOLVED else "off",
@@ -80,7 +80,7 @@ class IntegerMaster(Master):
         """A minimiser, as far as HiGHS' branch and bound can tell."""
         if self._start is not None:
             cut = self._start()
-            self._highs.setSolution(len(cut), self._columns, cut)
+            self._highs.setSolution(len(cut), self.columns, cut)
         return super().solve(clock)
 
     def _solution(self, status: Any) -> FloatArray | None:

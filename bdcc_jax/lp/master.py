@@ -10,7 +10,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from ..base.arrays import FloatArray, IntArray
+from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
 from ..base.highs import OPTIMAL, run, run_in_thread
 from ..base.records import Stop
@@ -86,10 +86,10 @@ class Master:
         self._highs = highs = highspy.Highs()
         highs.silent()
         m = len(weights)
-        self._columns = np.arange(m, dtype=np.int32)
+        self.columns = np.arange(m, dtype=np.int32)
         self._lower, self._upper = np.zeros(m), np.ones(m)
         highs.addVars(m, self._lower, self._upper)
-        highs.changeColsCost(m, self._columns, weights / self._scale)
+        highs.changeColsCost(m, self.columns, weights / self._scale)
         for option, value in {
             "threads": 1,
             "presolve": "off",  # the next round starts from this round's basis instead
@@ -109,7 +109,7 @@ class Master:
 
     @property
     def _size(self) -> int:
-        return self.n_rows + len(self._columns)
+        return self.n_rows + len(self.columns)
 
     def add(self, rows: Rows) -> None:
         """Add rows that are valid for every clustering."""
@@ -140,26 +140,38 @@ class Master:
         """
         return bool(np.isin(rows.keys(), self._keys).all())
 
-    def drop_slack_rows(self, x: FloatArray) -> None:
-        """Forget rows that have not mattered for a while, x being the solution of the LP."""
+    def drop_slack_rows(self, x: FloatArray) -> BoolArray:
+        """Forget rows that have not mattered for a while, x being the solution of the LP.
+
+        Returns which ones are left.
+        """
         self._age = np.where(self._rows.violation(x) < -1e-6, self._age + 1, 0)
         old = self._age >= SLACK_FOR
         risen = self.proven_bound > self._kept_at + RISE * abs(self.proven_bound)
         if not risen or old.sum() < WORTH_DROPPING * (1 + len(old)):
-            return
+            return np.ones(len(old), dtype=bool)
         self._kept_at = self.proven_bound
         positions = np.flatnonzero(old).astype(np.int32)
         self._highs.deleteRows(len(positions), positions)
         self._rows, self._age = self._rows.take(~old), self._age[~old]
         self._keys = self._keys[~old]
+        return ~old
+
+    def replace(self, rows: Rows) -> None:
+        """Have these rows only."""
+        everything = np.arange(self.n_rows, dtype=np.int32)
+        self._highs.deleteRows(len(everything), everything)
+        self._rows, self._keys = Rows.empty(), self._keys[:0]
+        self._age, self._kept_at = self._age[:0], -np.inf
+        self.add(rows)
 
     @property
     def basis(self) -> tuple[IntArray, IntArray]:
         """Where the columns and the rows of the last LP are: AT_LOWER, BASIC, AT_UPPER, ..."""
         basis = self._highs.getBasis()
         if not basis.valid:  # the interior point method may leave none
-            return np.full(len(self._columns), AT_LOWER), np.full(self.n_rows, BASIC)
-        columns = np.fromiter(map(int, basis.col_status), np.int64, len(self._columns))
+            return np.full(len(self.columns), AT_LOWER), np.full(self.n_rows, BASIC)
+        columns = np.fromiter(map(int, basis.col_status), np.int64, len(self.columns))
         return columns, np.fromiter(map(int, basis.row_status), np.int64, self.n_rows)
 
     def start_from(self, columns: IntArray, rows: IntArray) -> None:
@@ -173,7 +185,7 @@ class Master:
     def restrict(self, lower: FloatArray, upper: FloatArray) -> None:
         """From here on only solutions between these, which are 0 or 1 each."""
         self._lower, self._upper = lower, upper
-        self._highs.changeColsBounds(len(self._columns), self._columns, lower, upper)
+        self._highs.changeColsBounds(len(self.columns), self.columns, lower, upper)
 
     def sharpen(self) -> None:
         """From here on solve LPs as exactly as HiGHS can: their bounds have to close a gap.
@@ -217,7 +229,7 @@ class Master:
         if status != OPTIMAL:
             return None
         x: FloatArray = np.array(self._highs.getSolution().col_value)
-        if len(x) != len(self._columns) or not np.isfinite(x).all():
+        if len(x) != len(self.columns) or not np.isfinite(x).all():
             return None
         return x.clip(0.0, 1.0)
 

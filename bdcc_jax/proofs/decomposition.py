@@ -103,8 +103,11 @@ class Decomposition:
     def rows(self, i: int) -> Rows:
         """The rows inside part i that the LP needs, in the edges of its instance."""
         rows = self.all_rows.take(self._row_part == i)
-        local = np.searchsorted(self._edges[i], rows.indices).astype(np.int32)
-        return Rows(rows.starts, local, rows.values, rows.upper)
+        there = self.reduced[self._edges[i]] != 0.0  # its graph has no pairs of weight 0
+        local = np.searchsorted(self._edges[i], rows.indices)
+        lost = np.bincount(rows.row_of_entry(), ~there[local], len(rows)) > 0
+        number = (np.cumsum(there) - 1).astype(np.int32)
+        return Rows(rows.starts, number[local], rows.values, rows.upper).take(~lost)
 
     def instance(self, i: int) -> Graph:
         """Make an instance of part i, with the weights r."""

@@ -1,4 +1,4 @@
-"""What the rows of the LP say of nodes: cycles and odd wheels, which are valid by their form."""
+"""What the rows of the LP say of nodes: cycles, odd wheels, 2-partitions, valid by their form."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ from scipy.sparse.csgraph import maximum_flow
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 
-InNodes = tuple[str, float, list[int]]
-"""A cycle or a wheel, and how often it is in a row."""
+InNodes = tuple[str | int, float, list[int]]
+"""A cycle, a wheel, or the size of a side of a 2-partition; how often it is in a row; its nodes."""
 
 
 def in_nodes(graph: Graph, rows: Rows) -> list[list[InNodes]]:
-    """The cycles and wheels that each row is the sum of."""
+    """The cycles, wheels and 2-partitions that each row is the sum of."""
     u, v = (ends.tolist() for ends in graph.edges.T)
     indices, values = rows.indices.tolist(), rows.values.tolist()
     said: list[list[InNodes]] = []
-    for (start, end), b in zip(pairwise(rows.starts.tolist()), rows.upper.tolist(), strict=True):
+    for start, end in pairwise(rows.starts.tolist()):
         ends = [(u[e], v[e]) for e in indices[start:end]]
         row = values[start:end]
         plus = [pair for pair, value in zip(ends, row, strict=True) if value > 0]
-        if b > 0:
-            minus = [pair for pair, value in zip(ends, row, strict=True) if value < 0]
-            said.append([("wheel", 1.0, _wheel(plus, minus))])
-        elif len(plus) == 1 and set(row) <= {1.0, -1.0}:
+        minus = [pair for pair, value in zip(ends, row, strict=True) if value < 0]
+        if len(plus) == 1 and set(row) <= {1.0, -1.0}:
             said.append([("cycle", 1.0, a_path(ends[1:], *ends[0]))])
-        else:
+        elif set.intersection(*map(set, plus)):
             said.append([("cycle", amount, path) for path, amount in _benders_cycles(ends, row)])
+        elif len(plus) == len(minus) and set.intersection(*map(set, minus)):
+            said.append([("wheel", 1.0, _wheel(plus, minus))])
+        else:
+            size, nodes = _sides(minus)
+            said.append([(size, 1.0, nodes)])
     return said
 
 
@@ -40,6 +43,14 @@ def _wheel(rim: list[tuple[int, int]], spokes: list[tuple[int, int]]) -> list[in
     """The hub of an odd wheel, then its rim in order."""
     (hub,) = set.intersection(*map(set, spokes))
     return [hub, *a_path(rim[1:], *rim[0])]
+
+
+def _sides(between: list[tuple[int, int]]) -> tuple[int, list[int]]:
+    """How many nodes the smaller side of a 2-partition has, then the nodes of both sides."""
+    at = _adjacency(between)
+    others = at[between[0][0]]
+    side, others = sorted([at[others[0]], others], key=len)
+    return len(side), [*side, *others]
 
 
 def _adjacency(edges: list[tuple[int, int]]) -> dict[int, list[int]]:

@@ -6,13 +6,12 @@ import hashlib
 import json
 from bisect import bisect
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from math import gcd, inf
 from typing import Any, NamedTuple
 
 WORK = 64  # steps for every byte of a certificate, and for every node and edge of its instance
 STATUSES = ("optimal", "gap", "time_limit", "max_rounds", "interrupted", "stopped", "numerical")
-RULES = ("lp", "presolve", "fixing", "branching", "enumeration", "highs")
 JOINS, LOOSENS = ("dominant", "similar", "secluded"), ("attracted", "separated", "weakened")
 
 
@@ -55,14 +54,6 @@ def _number(said: Any, least: float = -inf) -> Fraction:  # the door for all oth
     return Fraction(said)
 
 
-def _row(n: int, shift: int, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
-    (hub, *rim), y, wheel = _ids([*nodes], n), int(_number(factor, 0.0) * 2**shift), kind == "wheel"
-    _require(len(rim) % 2 == 1 < len(rim) if wheel else kind == "cycle", f"no {kind!a:.80}")
-    plus = [*pairwise(rim), (rim[-1], rim[0])] if wheel else [(rim[-1], hub)]
-    minus = [(hub, x) for x in rim] if wheel else pairwise(nodes)
-    return -y * (len(rim) // 2) * wheel, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
-
-
 def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     said = {key: value for key, value in certificate.items() if key != "digest"}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -86,7 +77,7 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     _require(float(upper) == _number(said["objective"]), f"the labels cost {float(upper)!r}")
     _require(_number(said["tolerance"], 0.0) >= 0 and status in STATUSES, f"{status!a:.80}")
     lower, stated = unit * (bound := prover.prove(whole, proof)), _number(said["lower_bound"])
-    _require(status != "optimal" or whole.optimal(bound), "it is not proven to be optimal")
+    _require(status != "optimal" or whole.near(bound, whole.met), "it is not proven to be optimal")
     if stated <= lower + slack:
         return Verdict(upper, lower, ())
     _require(bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
@@ -103,12 +94,24 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         self.steps -= steps
         _require(self.steps >= 0, "the proof asks for more work than its length allows")
 
+    def row(self, n: int, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
+        (hub, *rim), y = _ids([*nodes], n), int(_number(factor, 0.0) * 2**self.shift)
+        k, b, plus, minus = len(rim), 0, [(rim[-1], hub)], [*pairwise(nodes)]
+        if kind == "wheel" and k % 2 == 1 < k:
+            b, plus, minus = k // 2, [*pairwise(rim), (rim[-1], rim[0])], [(hub, x) for x in rim]
+        elif kind != "cycle":  # how many nodes are on the first side of a 2-partition
+            (p,), d = _ids([kind], k + 1), abs(k + 1 - 2 * kind)
+            self.pay(3 * k * k)
+            plus = [*combinations(nodes[:p], 2), *combinations(nodes[p:], 2)]
+            b, minus = d * (d - 1) // 2, [*product(nodes[:p], nodes[p:])]
+        return -y * b, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
+
     def bound(self, n: int, weights: Any, proof: Any) -> int:
         return self.prove(_Graph([0] * n, weights, self), proof)
 
     def prove(self, graph: _Graph, proof: Any) -> int:
         rule, said = proof["rule"], {key: value for key, value in proof.items() if key != "rule"}
-        _require(rule in RULES, f"this is no certificate: the rule {rule!a:.80}")
+        _require(hasattr(self, f"_by_{rule}"), f"this is no certificate: the rule {rule!a:.80}")
         bound: int = getattr(self, f"_by_{rule}")(graph, **said)
         return -(-bound // graph.unit) * graph.unit  # every clustering costs a multiple of it
 
@@ -127,7 +130,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
     def _by_lp(self, graph: _Graph, rows: Any, part: Any = None, proofs: Any = None) -> int:
         if part is not None:
             return int(self._divided(graph, rows, part, proofs, "lp")[0])
-        read = [_row(len(graph.at), self.shift, *row) for row in rows]
+        read = [self.row(len(graph.at), *row) for row in rows]
         bound = graph.take(read, 1) + graph.negative
         graph.take(read, -1)  # undone: no more work than the rows are long
         return bound
@@ -142,14 +145,14 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         for kind, factor, *ends in rows:
             p = part[ends[0]] if len({part[x] for x in _ids(ends, n)}) == 1 else -1
             own[p].append([kind, factor, *(local[x] if p >= 0 else x for x in ends)])
-        crossing, _ = [_row(n, self.shift, *row) for row in own.pop(-1)], nodes.pop(-1)
+        crossing, _ = [self.row(n, *row) for row in own.pop(-1)], nodes.pop(-1)
         _require(rule == "lp" and proofs.keys() <= {*map(str, nodes)}, "a proof of no part")
         bound, good = outside.take(crossing, 1), []
         for p, xs in nodes.items():
             ways = [{"rule": "lp", "rows": own[p]}, *proofs.get(str(p), [])]
             piece = outside.without(xs)
             bound += (best := max(self.prove(piece, way) for way in ways))
-            good.append(piece.near(piece.cost() - best))
+            good.append(piece.near(best))
         graph.met = None if crossing or any(outside.at) else all(good)
         return bound + outside.negative, outside
 
@@ -175,8 +178,9 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             left.step(*step)
         rest = left.without(_ids(nodes, len(left.at)))
         constant, bound = left.constant + left.negative, self.prove(rest, proof)
-        slack, least = graph.cost() - constant - rest.cost(), rest.least() or inf
-        graph.met = rest.optimal(bound) and graph.near(slack) and 1000 * slack <= least
+        least, rounded = rest.least() or inf, constant + rest.cost()
+        met = rest.near(bound, rest.met) and graph.near(rounded)
+        graph.met = met and 1000 * (graph.cost() - rounded) <= least
         return constant + bound
 
     def _by_fixing(self, graph: _Graph, lp: Any, kept: Any, cut: Any, proof: Any) -> int:
@@ -187,10 +191,9 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         constant = sum(left.add(u, v, None) for u, v in cut)
         for u, v in kept:
             left.join(u, v)
-        if any(left.find(u) == left.find(v) for u, v in cut):
-            return int(otherwise)  # the decisions contradict each other
+        possible = all(left.find(u) != left.find(v) for u, v in cut)
         rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
-        return int(min(otherwise, constant + self.prove(rest, proof)))
+        return int(min(otherwise, constant + self.prove(rest, proof)) if possible else otherwise)
 
     def _by_highs(self, graph: _Graph, lower_bound: Any, proof: Any) -> int:
         claimed, bound = _number(lower_bound) * (1 << self.shift), self.prove(graph, proof)
@@ -222,18 +225,15 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
     def cost(self) -> int:
         return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
 
-    def optimal(self, bound: int) -> bool:
-        met, gap = self.met, self.cost() - bound
-        return gap <= 0 or (self.near(gap) if met is None else met)
-
-    def near(self, gap: int) -> bool:  # whole weights up to 2^53, or few units: exactly
-        sizes, one = [0, *map(abs, self.weights().values())], 1 << self._prover.shift
-        exact = (self.unit % one == 0 and max(sizes) <= one << 53) or sum(sizes) <= self.unit << 52
-        return gap <= 0 or (1000 * gap <= self.least() and not (exact and gap >= self.unit))
+    def near(self, bound: int, met: bool | None = None) -> bool:
+        gap, unit, one = self.cost() - bound, self.unit, 1 << self._prover.shift
+        sizes = [0, *map(abs, self.weights().values())]  # whole ones, or few units: exactly
+        exact = (unit % one == 0 and max(sizes) <= one << 53) or sum(sizes) <= unit << 52
+        small = 1000 * gap <= self.least() and not (exact and gap >= unit)
+        return gap <= 0 or (small if met is None else met)
 
     def add(self, a: int, b: int, amount: int | None) -> int:
-        before = self.at[a].pop(b, 0)
-        self.at[b].pop(a, None)
+        before, _ = self.at[a].pop(b, 0), self.at[b].pop(a, None)
         if after := 0 if amount is None else before + amount:
             self.at[a][b] = self.at[b][a] = after
         self.negative += min(0, after) - min(0, before)

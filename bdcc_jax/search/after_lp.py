@@ -8,6 +8,7 @@ import numpy as np
 
 from ..base.clock import TimeLimitReached
 from ..base.sums import sum_down, sum_up
+from ..instance.completion import extent, is_complete
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..lp import fixing
 from ..presolve import presolve
@@ -65,7 +66,7 @@ def divide(job: Job, benders: Benders) -> bool:
         return True
     with job.clock.measure("presolve"):
         rest = presolve(left.graph, job.clock)
-    if rest.graph.m <= SMALLER * job.graph.m:
+    if extent(rest.graph) <= SMALLER * job.graph.m:
         because = known.proof()
         job.solve_instead(
             Substitute(
@@ -92,8 +93,10 @@ def _open_regions(job: Job, benders: Benders) -> Decomposition:
     """Solve the regions where the gap is, for both bounds, ever wider ones."""
     graph, bounds = job.graph, job.bounds
     least = max(bounds.tolerance, bounds.noise) / (1 + graph.m)
-    region = open_region(graph, *benders.proof, bounds.labels, least)
     known = split_region(graph, *benders.proof, np.zeros(graph.n, dtype=bool))
+    if is_complete(graph):  # no region is far from the others: the tree is quicker
+        return known
+    region = open_region(graph, *benders.proof, bounds.labels, least)
     for _ in range(RINGS):
         parts = split_region(graph, *benders.proof, region)
         if parts.largest > PART_SIZE * graph.m:
@@ -161,7 +164,7 @@ def _solve_pieces(job: Job, independent: Decomposition) -> None:
 def _fix_and_solve(job: Job, decisions: fixing.Fixing) -> None:
     """Fix and solve: believe some decisions, and solve the rest exactly."""
     left = fixing.apply(job.graph, decisions)
-    if left is None or left.graph.m > FIXED_SIZE * job.graph.m:
+    if left is None or extent(left.graph) > FIXED_SIZE * job.graph.m:
         return
     job.log("fixing all but %d of %d edges", left.graph.m, job.graph.m)
     clock = job.clock.within(work=max(FIXED_WORK, job.clock.work))

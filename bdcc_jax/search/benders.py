@@ -32,6 +32,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
+from ..instance.completion import is_complete, is_dense
 from ..instance.cover import Cover, vertex_cover
 from ..instance.graph import Graph
 from ..lp.integer_master import IntegerMaster
@@ -41,6 +42,7 @@ from ..options import Options, RowKind
 from ..primal import fuse, lp_guided, rounding
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation
+from ..separation.complete import CompleteGraphRows
 from ..separation.device.devices import Devices, Host
 from ..separation.engine import Engine, batched_engine, choose_engine
 from ..separation.odd_wheels import OddWheels
@@ -55,7 +57,7 @@ from . import blocks
 from .alongside import Alongside
 from .bounds import Bounds
 from .branching import BranchAndBound
-from .cutting_planes import cutting_planes, keep_all
+from .cutting_planes import Separator, cutting_planes, keep_all
 from .reporter import Reporter
 
 logger = logging.getLogger(__name__)
@@ -287,9 +289,14 @@ class Benders:
 
     def _loop(self) -> None:
         """Lines 4 to 14 of Algorithm 1, and what is reported of them."""
-        separators = [self._engine.separate]
+        separators: list[Separator] = [self._engine.separate]
         if not self._integral and self._options.odd_wheels:
-            separators.append(self._wheels)
+            if is_complete(self._graph) and is_dense(self._graph):
+                # The bound itself: that of whole weights is rounded up, and rises in jumps.
+                both = lambda: (self._master.proven_bound, self._bounds.cutoff)  # noqa: E731
+                separators = [CompleteGraphRows(self._graph, PROGRESS, both, self._engine.separate)]
+            else:
+                separators.append(self._wheels)
         turns = cutting_planes(
             self._master,
             separators,

@@ -18,21 +18,24 @@ from math import fsum, inf
 
 import numpy as np
 
-from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
+from ..instance.completion import is_complete, is_dense
 from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
+from ..lp.row_pool import RowPool, Start
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Contradiction, Leaf, Reason
 from ..proofs.certificate import LowerBound
 from ..proofs.rows_in_nodes import a_path
+from ..separation.complete import CompleteGraphRows
 from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
 from .bounds import Bounds
-from .cutting_planes import cutting_planes
+from .cutting_planes import Separator, cutting_planes
 
 FRACTIONAL = 1e-6
 """A value of x this far from 0 and 1 is fractional."""
@@ -54,12 +57,13 @@ class Node:
     exhausted = False
     """Whether its bound is that of the best clustering, as far as float64 can tell."""
 
-    basis: tuple[IntArray, IntArray]
-    """Of the last LP, for those of the two halves to start from."""
-
-    def __init__(self, number: int, cut: dict[int, bool], bound: float, why: Reason) -> None:
+    def __init__(
+        self, number: int, cut: dict[int, bool], bound: float, why: Reason, start: Start
+    ) -> None:
         self.number, self.cut = number, cut
         self.bound, self.why = bound, why
+        self.start = start
+        """Rows and basis of the last LP, or of the one above, for the next to start from."""
 
     def __lt__(self, other: Node) -> bool:
         return (self.bound, self.number) < (other.bound, other.number)
@@ -94,6 +98,7 @@ class BranchAndBound:
         self._master, self._bounds = master, bounds
         self._clock, self._look_around = clock, look_around
         proof.rows = master.rows
+        self._pool = RowPool(master)
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
         self._futile = 0
@@ -115,20 +120,19 @@ class BranchAndBound:
         node = heapq.heappop(self._leaves)
         if node.edge is None:
             self._settle(node, found)
-            self.proof.rows = self._master.rows
+            self.proof.rows = self._pool.rows
             self.proof.nodes[node.number] = node.why
             heapq.heappush(self._leaves, node)
         else:
             self._futile += self._bounds.cutoff - node.bound <= self._bounds.believed
             first = len(self.proof.nodes)
             kept, cut = (
-                Node(first + way, {**node.cut, node.edge: way}, node.bound, node.why)
+                Node(first + way, {**node.cut, node.edge: way}, node.bound, node.why, node.start)
                 for way in (False, True)
             )
             for half in (kept, cut):
-                self._master.start_from(*node.basis)
                 self._settle(half, found)
-            self.proof.rows = self._master.rows
+            self.proof.rows = self._pool.rows
             self.proof.divide(node.number, node.edge, kept.why, cut.why)
             heapq.heappush(self._leaves, kept)
             heapq.heappush(self._leaves, cut)
@@ -138,10 +142,11 @@ class BranchAndBound:
 
     def _known(self, number: int, decisions: dict[int, bool], why: Reason) -> Node:
         """A leaf, and what its multipliers prove."""
-        node = Node(number, decisions, -inf, why)
+        rows = self._pool.rows
+        known = why.rows if isinstance(why, Leaf) and decisions else np.arange(len(rows))
+        node = Node(number, decisions, -inf, why, self._pool.scratch(known))
         kept, cut = self._decided(decisions)
         if not self._contradicts(node, kept, cut) and isinstance(why, Leaf):
-            rows = self._master.rows
             multipliers = np.zeros(len(rows))
             multipliers[why.rows] = why.multipliers
             lagrangian = Lagrangian.of(self._graph.weights, rows, multipliers)
@@ -169,21 +174,18 @@ class BranchAndBound:
         kept, cut = self._decided(node.cut)
         if self._contradicts(node, kept, cut):
             return
+        pool = self._pool
+        pool.start_from(node.start)
         master.restrict(*_box(kept, cut))
-        # What is kept attracts, what is cut repels: cycles are looked for where they matter.
-        size = np.abs(graph.weights)
-        signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
-        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
 
         def enough() -> bool:
             if master.proven_bound > node.bound:
-                used = np.flatnonzero(master.multipliers > 0)
-                node.bound, node.why = master.proven_bound, Leaf(used, master.multipliers[used])
+                node.bound, node.why = master.proven_bound, Leaf(*pool.used)
             node.exhausted = node.bound >= bounds.cutoff
             return node.exhausted
 
-        wheels = OddWheels(signed, PAYS, lambda: (node.bound, bounds.cutoff))
-        for turn in cutting_planes(master, [engine.separate, wheels], clock, enough=enough):
+        separators = self._separators(kept, cut, lambda: (node.bound, bounds.cutoff))
+        for turn in cutting_planes(pool, separators, clock, enough=enough, forget=pool.forget):
             if not turn.last:
                 found.append(turn.found)
                 continue
@@ -191,7 +193,19 @@ class BranchAndBound:
             near = bounds.upper - node.bound <= bounds.noise
             node.exhausted = near or bool((kept | cut).all())
             node.edge = _most_open(turn.x, kept | cut, graph)
-            node.basis = master.basis
+            node.start = pool.start
+
+    def _separators(
+        self, kept: BoolArray, cut: BoolArray, bounds: Callable[[], tuple[float, float]]
+    ) -> list[Separator]:
+        graph = self._graph
+        if is_complete(graph) and is_dense(graph):
+            return [CompleteGraphRows(graph, PAYS, bounds)]
+        # What is kept attracts, what is cut repels: cycles are looked for where they matter.
+        size = np.abs(graph.weights)
+        signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
+        engine = PackingEngine(signed, vertex_cover(signed, "greedy", self._clock))
+        return [engine.separate, OddWheels(signed, PAYS, bounds)]
 
 
 def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -204,7 +218,8 @@ def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> int:
     fractional = np.minimum(x, 1.0 - x)
     if fractional.max() <= FRACTIONAL:  # a clustering, and a bound that is short of it by rounding
         fractional = np.ones(graph.m)
-    return int(np.argmax(np.where(decided, -1.0, fractional * np.abs(graph.weights))))
+    size = np.abs(graph.weights) + np.abs(graph.weights).mean()
+    return int(np.argmax(np.where(decided, -1.0, fractional * size)))
 
 
 def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:

@@ -55,7 +55,7 @@ def cutting_planes(
     clock: Clock,
     *,
     enough: Callable[[], bool] = lambda: False,
-    forget: Callable[[FloatArray], None] = keep_all,
+    forget: Callable[[FloatArray], object] = keep_all,
 ) -> Iterator[Cut]:
     """Yield every turn, its rows added; ends when no separator finds a row that is new.
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..base.arrays import IntArray
 from ..base.sums import sum_down, sum_up
+from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
@@ -109,8 +110,28 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
         job.bounds.tolerance = sum_up(share)
 
 
+def _complete(job: Job) -> None:
+    """Solve a dense instance with pairs of weight 0 in place of those that are no edges."""
+    graph, place = completed(job.graph)
+    rows = job.rows
+    job.log("completing %d edges to %d pairs", job.graph.m, graph.m)
+    job.solve_instead(
+        Substitute(
+            graph=graph,
+            lift=lambda labels: labels,
+            lift_proof=lambda proof: proof,
+            tolerance=job.bounds.tolerance,
+            rows=Rows(rows.starts, place[rows.indices].astype(np.int32), rows.values, rows.upper),
+            labels=job.bounds.labels,
+        )
+    )
+
+
 def _solve(job: Job) -> None:
     graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
+    if setting.options.odd_wheels and is_dense(graph) and not is_complete(graph):
+        _complete(job)
+        return
     if job.heuristics:
         with clock.measure("rounding"):
             rounds = FUSIONS if graph.m <= FUSED_EDGES else 0

@@ -13,10 +13,10 @@ import pytest
 from certificates import signed_again, written
 from families import joined, small_instances, wheel
 from forgeries import judge, mutated, originals
-from oracles import random_graph
+from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph, Options, Rejected, solve, verify
-from bdcc_jax.proofs.verify import WORK
+from bdcc_jax.proofs.verify import WORK, _Prover
 
 LP = {"rule": "lp", "rows": []}
 SQUARE = Graph(4, [(0, 1), (0, 3), (1, 2), (2, 3)], [1.0, -5.0, 1.0, 1.0])  # optimum -4
@@ -181,6 +181,7 @@ GREEDY = {
         "nodes": list(range(30)),
         "proof": LP,
     },
+    "2-partitions": lambda: {"rule": "lp", "rows": [[9, 1e308, *range(30)]] * 100},
     "rows": lambda: {"rule": "lp", "rows": [["cycle", 1e308, *range(30)]] * 100},
 }
 
@@ -203,6 +204,44 @@ def lines_run(work):
     finally:
         sys.settrace(before)
     return count
+
+
+def test_the_work_of_large_2_partitions_is_bounded():
+    path = Graph(400, [(i, i + 1) for i in range(399)], np.resize([1.0, -1.0], 399))
+    proof = {"rule": "lp", "rows": [[40, 1.0, *range(400)]] * 20}
+    certificate = forged(path, proof, lower_bound=-1e6)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Rejected, match="more work"):
+            verify(path, certificate)
+        assert tracemalloc.get_traced_memory()[1] < 2000 * len(json.dumps(certificate))
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("side", [-1, 6, 1.0, True, "1", None, [1], "partition"])
+def test_a_2_partition_has_a_side(side):
+    """Of so many of its first nodes: a whole number, and less than all of them."""
+    graph = wheel(5)
+    rows = [[side, 1.0, *range(6)]]
+    with pytest.raises(Rejected):
+        verify(graph, forged(graph, {"rule": "lp", "rows": rows}, lower_bound=-5.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_2_partitions_prove_no_more_than_is_true(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 7, 0.8, "ties")
+    pairs = zip(map(tuple, graph.edges.tolist()), np.rint(graph.weights), strict=True)
+    weights = {pair: int(w) << 64 for pair, w in pairs}
+    whole = Graph(7, list(weights), [w >> 64 for w in weights.values()])
+    optimum = brute_force(whole)
+    for _ in range(300):
+        rows = [
+            [int(rng.integers(0, k)), float(rng.integers(0, 3)), *rng.permutation(7)[:k].tolist()]
+            for k in rng.integers(3, 8, rng.integers(1, 8)).tolist()
+        ]
+        assert _Prover(64).bound(7, weights, {"rule": "lp", "rows": rows}) <= int(optimum) << 64
 
 
 @pytest.mark.parametrize("name", GREEDY)

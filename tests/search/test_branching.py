@@ -20,7 +20,8 @@ from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search.bounds import Bounds
 from bdcc_jax.search.branching import BranchAndBound, Node
 
-WHOLE = Options(presolve=False, integer="whole", heuristics=False)
+WHOLE = Options(presolve=False, integer="whole", heuristics=False, odd_wheels=False)
+CYCLES = Options(presolve=False, heuristics=False, odd_wheels=False)
 
 
 def tree_of(graph: Graph, proof: Branching | None = None) -> tuple[BranchAndBound, Bounds]:
@@ -83,7 +84,7 @@ def test_decisions_that_contradict_each_other_are_a_leaf():
     """Keep ab and bc, and cut ac: no clustering does, and a cycle inequality says so."""
     graph = Graph(3, [(0, 1), (0, 2), (1, 2)], [1.0, 1.0, -1.0])
     tree, _ = tree_of(graph)
-    node = Node(0, {0: False, 2: False, 1: True}, -inf, Leaf.trivial())
+    node = Node(0, {0: False, 2: False, 1: True}, -inf, Leaf.trivial(), tree._leaves[0].start)
     tree._settle(node, [])
     assert node.bound == inf
     assert node.why == Contradiction([0, 1, 2], 6.0)
@@ -194,9 +195,9 @@ def test_a_tree_that_is_cut_short_has_a_proven_bound(after):
 @pytest.mark.parametrize(
     ("error", "status"), [(KeyboardInterrupt, "interrupted"), (TimeLimitReached, "time_limit")]
 )
-@pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
+@pytest.mark.parametrize("options", [CYCLES, WHOLE])
 def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, error, status):
-    graph = random_graph(np.random.default_rng(14), 14, 1.0)  # 7 nodes
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)  # more than 7 nodes
     settle, settled = BranchAndBound._settle, []
 
     def settle_or_stop(self, node, found):
@@ -215,9 +216,9 @@ def test_an_interrupt_in_the_tree_returns_what_is_known(monkeypatch, options, er
     assert options is WHOLE or verdict.claims == ()
 
 
-@pytest.mark.parametrize("options", [Options(presolve=False, heuristics=False), WHOLE])
+@pytest.mark.parametrize("options", [CYCLES, WHOLE])
 def test_an_lp_that_fails_in_the_tree_leaves_valid_bounds(monkeypatch, options):
-    graph = random_graph(np.random.default_rng(14), 14, 1.0)  # 7 nodes
+    graph = random_graph(np.random.default_rng(1), 25, 0.5)  # more than 7 nodes
     restrict = Master.restrict
     nodes = []
 

@@ -1,0 +1,99 @@
+"""Rows for the LP of a complete graph: few at a time, and all kinds of them.
+
+The cycle inequalities of one edge in E- and a path in E+ suffice for the LP over cycles. With other
+rows they do not: these have multipliers that change the signs of the weights, and then any triangle
+may matter. In a complete graph the triangles imply all cycle inequalities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+
+from ..base.arrays import FloatArray
+from ..base.clock import Clock
+from ..instance.completion import pair_ids
+from ..instance.graph import Graph
+from ..lp.rows import Rows
+from .odd_wheels import violated_wheels
+from .paper.ball import VIOLATION
+from .separation import Separation
+from .two_partitions import violated_partitions, violated_triangles
+
+TRIANGLES, PARTITIONS, WHEELS = 8, {1: 2, 2: 1}, 1
+"""So many of each in a round for every node, of 2-partitions by the size of the smaller side: with
+more of them the LP becomes slow."""
+
+COARSE, FINE = 0.1, 1e-4
+"""Wheels wait until no triangle is violated by more than COARSE; triangles that are violated by
+less than FINE wait for everything else."""
+
+WINDOW = 10
+"""Progress is measured over so many rounds."""
+
+
+class CompleteGraphRows:
+    """Triangles, 2-partition inequalities and odd wheels for the loop.
+
+    Parameters
+    ----------
+    graph : Graph
+        A complete graph; weights may be 0.
+    share : float
+        Of the gap, which all but triangles have to close in WINDOW rounds, else there are no more.
+    bounds : callable
+        Returns the lower and the upper bound as they are now.
+    first : callable, optional
+        Separates cycle inequalities, until it finds none.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        share: float,
+        bounds: Callable[[], tuple[float, float]],
+        first: Callable[[FloatArray, Clock], Separation] | None = None,
+    ) -> None:
+        self._graph, self._ids = graph, pair_ids(graph.n)
+        self._share, self._bounds, self._first = share, bounds, first
+        self._lower: list[float] = []  # the bounds of the rounds so far
+
+    def __call__(self, x: FloatArray, clock: Clock) -> Separation:
+        """Rows that x violates."""
+        if self._first is not None:
+            found = self._first(x, clock)
+            if len(found.rows) > 0 or not found.satisfied:
+                return found
+            self._first = None
+        with clock.measure("subproblems"):
+            return self._violated(x, clock)
+
+    def _violated(self, x: FloatArray, clock: Clock) -> Separation:
+        n, ids = self._graph.n, self._ids
+        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, FINE)
+        parts = [triangles]
+        lower, upper = self._bounds()
+        self._lower.append(lower)
+        before = self._lower[-WINDOW - 1] if len(self._lower) > WINDOW else -inf
+        if lower - before >= self._share * (upper - lower):
+            parts += [violated_partitions(ids, x, sides, PARTITIONS[sides] * n) for sides in (1, 2)]
+            if worst < COARSE:
+                wheels = violated_wheels(self._graph, x, clock)
+                parts.append(_worst(wheels, x, WHEELS * n))
+        rows = Rows.concatenate(parts)  # three against one are a wheel, too
+        rows = rows.take(
+            np.isin(np.arange(len(rows)), np.unique(rows.keys(), return_index=True)[1])
+        )
+        if len(rows) == 0:
+            triangles, worst = violated_triangles(ids, x, TRIANGLES * n, VIOLATION)
+            rows = triangles
+        return Separation(rows, violated_roots=0, fallbacks=0, satisfied=worst == 0.0)
+
+
+def _worst(rows: Rows, x: FloatArray, most: int) -> Rows:
+    """The rows that x violates most."""
+    chosen = np.zeros(len(rows), dtype=bool)
+    chosen[np.argsort(-rows.violation(x), kind="stable")[:most]] = True
+    return rows.take(chosen)
