@@ -84,8 +84,8 @@ class Evolution:
     >>> graph = Graph(4, [(0, 1), (1, 2), (0, 2), (2, 3)], [3.0, 2.0, -1.5, -1.0])
     >>> search = Evolution(graph, np.arange(4), seed=0)
     >>> search.run(1000)
-    >>> search.labels.tolist(), search.cost
-    ([0, 0, 0, 1], -1.0)
+    >>> graph.cut(search.labels).tolist(), search.cost
+    ([False, False, False, True], -1.0)
     """
 
     def __init__(self, graph: Graph, labels: IntArray, *, seed: int) -> None:

@@ -99,7 +99,7 @@ def test_branch_and_bound_goes_on_where_it_was(tmp_path, monkeypatch, graph):
     several runs.
     """
     monkeypatch.setattr(checkpoint, "INTERVAL", np.inf)  # at the end only
-    options = Options(presolve=False, heuristics=False)
+    options = Options(presolve=False, heuristics=False, odd_wheels=False)
     whole = solve(graph, options=options)
     for most in range(8, 40):
         result, sizes = in_steps(graph, options, tmp_path / f"{most}.npz", most)
@@ -127,7 +127,8 @@ def in_steps(graph, options, path, most):
 
 def test_a_tree_that_was_killed_is_proven(tmp_path, monkeypatch):
     """What is written on the way has no proof of its bound, but the multipliers of all leaves."""
-    path, options = tmp_path / "run.npz", Options(presolve=False, heuristics=False)
+    path = tmp_path / "run.npz"
+    options = Options(presolve=False, heuristics=False, odd_wheels=False)
 
     def kill(progress):
         if _size_of_trees(path) >= 11:
