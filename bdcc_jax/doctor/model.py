@@ -60,7 +60,7 @@ def of_program(whole: Loop, turns: tuple[int, ...], bandwidth: float) -> Span:
     Examples
     --------
     >>> loop = Loop(None, Cost(kernels=1), ())
-    >>> of_program(Loop(1, Cost(kernels=2), (loop,)), (10,), 2e12).least
+    >>> round(of_program(Loop(1, Cost(kernels=2), (loop,)), (10,), 2e12).least, 9)
     0.000136
     """
     left = list(turns)

@@ -48,7 +48,7 @@ def read_labels(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "labels.txt"
-    ...     _ = file.write_text("b\\tred\\na\\tblue\\n")
+    ...     _ = file.write_text("b\tred\na\tblue\n")
     ...     read_labels(file, names=["a", "b"]).tolist()
     [0, 1]
     """
