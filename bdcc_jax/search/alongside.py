@@ -22,16 +22,17 @@ from ..instance.graph import Graph
 from ..primal import Evolution
 from .bounds import Bounds
 
-EASY = 1e7
-"""Instances whose LPs take no more work than this, some 0.2 s, need no such search."""
+EASY, EASY_PER_EDGE = 1e7, 400
+"""Instances whose LPs take no more work than this, some 0.2 s, or this for every edge, need no such
+search."""
 
-LARGE = 10_000
+LARGE = 200_000
 """On instances with so many edges it begins at once."""
 
 SHARE = 0.5
 """Work of the search that is waited for, as a share of what the LP does beyond that."""
 
-MOST_ARCS = 100
+MOST_ARCS = 20
 """Arcs for every edge that are waited for in a round, at most: the work of sparse LPs is guessed
 far too high, and a round must not take much longer than without the search."""
 
@@ -70,7 +71,8 @@ class Alongside:
     ) -> None:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
-        self._last = clock.work + EASY  # of the LP's work, what has had its share
+        easy = max(EASY, EASY_PER_EDGE * graph.m)
+        self._last = clock.work + easy  # of the LP's work, what has had its share
         self._due = 0.0  # work of the search that the next round waits for
         self._start = bounds.labels
         self._thread: Thread | None = None

@@ -36,6 +36,7 @@ def facts(result):
 def eager(monkeypatch):
     """It begins at once, and local search leaves it something to do."""
     monkeypatch.setattr(alongside, "EASY", 0.0)
+    monkeypatch.setattr(alongside, "EASY_PER_EDGE", 0.0)
     monkeypatch.setattr(alongside, "LARGE", 0)
     monkeypatch.setattr(
         "bdcc_jax.search.strategy.local_search", lambda graph, **_: np.arange(graph.n)
