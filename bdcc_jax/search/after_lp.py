@@ -170,11 +170,17 @@ def _fix_and_solve(job: Job, decisions: fixing.Fixing) -> None:
     clock = job.clock.within(work=max(FIXED_WORK, job.clock.work))
     inner = Bounds(left.graph, tolerance=job.bounds.tolerance)
     solver = job.inner(left.graph, inner, clock, presolve=True, heuristics=False)
+    offered = inner.labels[:0]
+
+    def offer_if_new() -> None:
+        nonlocal offered
+        if inner.labels is not offered:
+            offered = inner.labels
+            job.bounds.offer(left.lift(offered))
+
     with job.clock.measure("rounding"):
         try:
-            with job.setting.reporter.inside(
-                inner, lambda: job.bounds.offer(left.lift(inner.labels))
-            ):
+            with job.setting.reporter.inside(inner, offer_if_new):
                 solver.run()
         except TimeLimitReached:
             job.clock.check()  # else it is the work that was allowed
