@@ -68,7 +68,7 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
-GUIDED_WORK = 10_000
+GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
 
 
