@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 
-from .environment import package_version
 
-_VERSION = package_version()
+def _stamp(folder: Path) -> str:
+    """Another one for every state of the sources with compiled functions in a folder and below."""
+    sources = (path.read_bytes() for path in sorted(folder.rglob("*.py")))
+    with_compiled = b"".join(source for source in sources if b"@compiled" in source)
+    return hashlib.sha256(with_compiled).hexdigest()
+
+
+_SOURCES = _stamp(Path(__file__).parents[1])
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -17,9 +25,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def compiled(function: Function) -> Function:
     """Compile with numba on first use, keep the machine code on disk, release the GIL."""
     decorated: Function = numba.njit(cache=True, nogil=True)(function)
-    # What another version of the package has left there may name classes that are gone, and numba
-    # fails to read it before it sees that it is old. So the version is part of what it asks first.
+    # The machine code has that of all functions it calls in it, but numba asks only whether the
+    # file of the outermost one was written since: with another layout of what is passed between
+    # them old code would write where it must not. So all these sources are part of what it asks first.
     file = getattr(getattr(decorated, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_version"):
-        file._version = f"{file._version}, bdcc-jax {_VERSION}"
+        file._version = f"{file._version}, bdcc-jax {_SOURCES}"
     return decorated

@@ -2,6 +2,8 @@ import importlib
 import pickle
 import sys
 
+from bdcc_jax.base.compiled import _stamp
+
 MODULE = """
 from bdcc_jax.base.compiled import compiled
 
@@ -32,3 +34,14 @@ def test_a_cache_of_another_version_is_passed_over(tmp_path, monkeypatch):
         sys.modules.pop("doubling")
     with open(index._index_path, "rb") as file:
         assert pickle.load(file) == index._version
+
+
+def test_code_is_compiled_anew_when_a_function_that_it_calls_has_changed(tmp_path):
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "calling.py").write_text(MODULE)
+    (tmp_path / "inner" / "called.py").write_text(MODULE)
+    before = _stamp(tmp_path)
+    (tmp_path / "plain.py").write_text("TWO = 2\n")  # nothing compiled depends on it
+    assert _stamp(tmp_path) == before
+    (tmp_path / "inner" / "called.py").write_text(MODULE.replace("2 * x", "x + x"))
+    assert _stamp(tmp_path) != before
