@@ -27,7 +27,7 @@ def compiled(function: Function) -> Function:
     decorated: Function = numba.njit(cache=True, nogil=True)(function)
     # The machine code has that of all functions it calls in it, but numba asks only whether the
     # file of the outermost one was written since: with another layout of what is passed between
-    # them old code would write where it must not. So all these sources are part of what it asks first.
+    # them old code would write where it must not. So all these sources are part of what it asks.
     file = getattr(getattr(decorated, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_version"):
         file._version = f"{file._version}, bdcc-jax {_SOURCES}"
