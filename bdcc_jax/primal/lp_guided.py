@@ -42,12 +42,8 @@ def lp_guided(
     """
     if x.shape != (graph.m,):
         raise ValueError(f"x must have shape ({graph.m},), not {x.shape}")
-    # The weights, each the smaller the more x disagrees with its sign; and x alone. They err in
-    # different places, so that their fusion is better than either.
-    guides = graph.weights * np.where(graph.positive, 1.0 - x, x), 1.0 - 2.0 * x
-    first, second = (
-        kernighan_lin(graph, greedy_additive(graph, guide, clock=clock), clock=clock)
-        for guide in guides
-    )
-    rounded = fuse(graph, first, second, clock=clock)
+    # The weights, each the smaller the more x disagrees with its sign.
+    guide = graph.weights * np.where(graph.positive, 1.0 - x, x)
+    contracted = greedy_additive(graph, guide, clock=clock)
+    rounded = kernighan_lin(graph, contracted, clock=clock)
     return rounded if labels is None else fuse(graph, labels, rounded, clock=clock)

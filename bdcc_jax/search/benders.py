@@ -68,6 +68,10 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
+FEW, MANY_ROOTS = 0.001, 10_000
+"""With so many roots, the LP ends when no more than this share of them are violated: what it still
+misses is in a few places, and cheaper to find there than by LPs of the whole."""
+
 GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
 
@@ -194,6 +198,7 @@ class Benders:
         self._seed = seed
         self._alongside: Alongside | None = None
         self._guided_at = clock.work
+        self._nearly_done = False
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
@@ -311,9 +316,13 @@ class Benders:
                 logger.info("%d subproblems gave only shortest cycles", cut.found.fallbacks)
             if cut.last and not cut.converged:
                 logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
-            self._round(cut.x, cut.converged)
+            self._nearly_done = not self._integral and self._few(cut.found.violated_roots)
+            self._round(cut.x, cut.converged or self._nearly_done)
             self._report(cut.found, spent)
             spent = self._new_round()
+
+    def _few(self, violated_roots: int) -> bool:
+        return len(self._cover) >= MANY_ROOTS and violated_roots <= FEW * len(self._cover)
 
     def _new_round(self) -> dict[str, float]:
         """Begin a round; returns what was spent before it."""
@@ -321,12 +330,12 @@ class Benders:
         return dict(self._clock.spent)
 
     def _learn(self) -> bool:
-        """Take over what the master has proven, finished or not; no bound ends the loop."""
+        """Take over what the master has proven, finished or not; True if that is all it will do."""
         bounds, master = self._bounds, self._master
         if not self._integral and np.isfinite(master.proven_bound):
             self.lp = master.rows, master.multipliers
         if master.proven_bound <= bounds.lower:
-            return False
+            return self._nearly_done
         proof: Proof
         if self._integral:
             known = bounds.proof
@@ -334,7 +343,7 @@ class Benders:
         else:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
         bounds.raise_lower(LowerBound(master.proven_bound, proof))
-        return False
+        return self._nearly_done
 
     def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock
