@@ -68,7 +68,7 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
-FEW, MANY_ROOTS = 0.001, 10_000
+FEW, MANY_ROOTS = 0.003, 10_000
 """With so many roots, the LP ends when no more than this share of them are violated: what it still
 misses is in a few places, and cheaper to find there than by LPs of the whole."""
 
