@@ -6,17 +6,17 @@ of the weights to be decided, guide a contraction to better clusterings.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..base import compilation_cache
-from ..base.arrays import FloatArray
+from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from ..lp.dual_ascent import DualAscent, Relaxed
 from ..lp.rows import Rows
 from ..primal import fuse, greedy_additive
+from ..primal.parallel_contraction import parallel_contraction
 from ..proofs.certificate import AscentProof, LowerBound
 from ..separation.device import devices
 from .alongside import Alongside
@@ -33,6 +33,9 @@ every edge: where conflicts are denser, even the first LP takes minutes."""
 ENOUGH, LEAST_ROUNDS = 0.8, 4
 """Before an LP within reach the ascent ends when a round raises the bound by less than this share
 of what is left of the gap, but not before it has looked for longer cycles too."""
+
+LOOK = 0.01
+"""The relative gap at which a first look ends."""
 
 WEIGHTS = 0.1
 """Share of the weights beside the reduced costs that guide contraction: they break ties."""
@@ -59,45 +62,64 @@ def ascends(graph: Graph, wanted: str | bool) -> bool:
     return bool(wanted) and graph.m > 0
 
 
+def first_look(job: Job) -> None:
+    """Both bounds from the weights alone by the accelerator, before the presolve of the host."""
+    _climb(job, None, enough=LOOK)
+
+
 def ascend(job: Job) -> Start:
     """Raise the lower bound by dual ascent, until the LP is likely to do it better."""
-    graph, bounds, clock, reporter = job.graph, job.bounds, job.clock, job.setting.reporter
-    compilation_cache.enable()
-    devices.refuse_fork()
-    where = job.setting.device
-    device = where.devices[0] if isinstance(where, devices.Devices) else devices.resolve("cpu")
-    ascent = DualAscent(graph, device=device, clock=clock)
-    margin = ROUNDING * float(np.abs(graph.weights).sum())
-    found, searching = (
-        0,
-        nullcontext()
-        if not job.heuristics
-        else Alongside(graph, bounds, clock, seed=job.setting.seed, tell=reporter.meanwhile),
-    )
-    with searching as alongside:
-        before, spent = bounds.lower, dict(clock.spent)
-        for number, state in enumerate(ascent.run(), start=1):
-            bounds.raise_lower(LowerBound(state.bound - margin, AscentProof(state)))
-            n_triangles = state.triangles.shape[1]
-            clock.work += WORK * (n_triangles + graph.m)
-            if alongside is not None:
-                with clock.measure("rounding"):
-                    _improve(job, state, alongside, guided=number & (number - 1) == 0)
-            reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
-            rise, gap = bounds.lower - before, bounds.upper - bounds.lower
-            within_reach = n_triangles <= max(REACH_TRIANGLES, REACH_SHARE * graph.m)
-            if within_reach and number >= LEAST_ROUNDS and rise < ENOUGH * gap:
-                break
-            before, found, spent = bounds.lower, n_triangles, dict(clock.spent)
+    if not job.heuristics:
+        return Start(*_climb(job, None).rows)
+    seed, tell = job.setting.seed, job.setting.reporter.meanwhile
+    with Alongside(job.graph, job.bounds, job.clock, seed=seed, tell=tell) as alongside:
+        state = _climb(job, alongside)
     return Start(*state.rows)
 
 
-def _improve(job: Job, state: Relaxed, alongside: Alongside, *, guided: bool) -> None:
+def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Relaxed:
+    """Rounds of dual ascent, until the LP is likely to do better, or the relative gap is small."""
+    graph, bounds, clock, reporter = job.graph, job.bounds, job.clock, job.setting.reporter
+    compilation_cache.enable()
+    devices.refuse_fork()
+    device = job.setting.accelerator
+    ascent = DualAscent(
+        graph, device=device or devices.resolve("cpu"), batched=device is not None, clock=clock
+    )
+    margin = ROUNDING * float(np.abs(graph.weights).sum())
+    found, before, spent = 0, bounds.lower, dict(clock.spent)
+    for number, state in enumerate(ascent.run(), start=1):
+        bounds.raise_lower(LowerBound(state.bound - margin, AscentProof(state)))
+        n_triangles = state.triangles.shape[1]
+        clock.work += WORK * (n_triangles + graph.m)
+        if job.heuristics:
+            with clock.measure("rounding"):
+                _improve(job, state, alongside, guided=number & (number - 1) == 0)
+        reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
+        rise, gap = bounds.lower - before, bounds.upper - bounds.lower
+        within_reach = n_triangles <= max(REACH_TRIANGLES, REACH_SHARE * graph.m)
+        if within_reach and number >= LEAST_ROUNDS and rise < ENOUGH * gap:
+            break
+        if gap <= enough * abs(bounds.upper):
+            break
+        before, found, spent = bounds.lower, n_triangles, dict(clock.spent)
+    return state
+
+
+def contraction(job: Job, weights: FloatArray | None = None) -> IntArray:
+    """A clustering by contraction, on the accelerator if there is one."""
+    device = job.setting.accelerator
+    if device is None:
+        return greedy_additive(job.graph, weights, clock=job.clock)
+    return parallel_contraction(job.graph, weights, device=device, clock=job.clock)
+
+
+def _improve(job: Job, state: Relaxed, alongside: Alongside | None, *, guided: bool) -> None:
     """Better clusterings: from the search in its thread, and guided by the reduced costs."""
     graph, bounds, clock = job.graph, job.bounds, job.clock
     if guided:
         weights = state.reduced[: graph.m] + WEIGHTS * graph.weights
-        found = greedy_additive(graph, weights, clock=clock)
+        found = contraction(job, weights)
         bounds.offer(fuse(graph, bounds.labels, found, clock=clock))
-    if (better := alongside.better()) is not None:
+    if alongside is not None and (better := alongside.better()) is not None:
         bounds.offer(fuse(graph, bounds.labels, better, clock=clock))

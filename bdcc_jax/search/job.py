@@ -10,6 +10,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import jax
+
 from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
@@ -50,6 +52,11 @@ class Setting:
     device: Devices | Host
     reporter: Reporter
     strategy: Callable[[Job], None]
+
+    @property
+    def accelerator(self) -> jax.Device | None:
+        """The device that has the array programs, if the user wants one or there is a GPU."""
+        return self.device.devices[0] if isinstance(self.device, Devices) else None
 
 
 class Job:

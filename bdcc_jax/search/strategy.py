@@ -10,7 +10,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, greedy_additive, local_search
+from ..primal import fuse, local_search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -18,7 +18,7 @@ from .after_lp import divide
 from .benders import Benders
 from .bounds import allowed_excess
 from .checkpoint import SavedLP
-from .first_bound import ascend, ascends
+from .first_bound import ascend, ascends, contraction, first_look
 from .job import Job
 from .substitute import Substitute
 
@@ -42,7 +42,9 @@ def strategy(job: Job) -> None:
 def _presolve(job: Job) -> None:
     if job.heuristics and job.graph.m >= LARGE:
         with job.clock.measure("rounding"):
-            job.start_from(greedy_additive(job.graph, clock=job.clock))
+            job.start_from(contraction(job))
+        if job.setting.accelerator and ascends(job.graph, job.setting.options.dual_ascent):
+            first_look(job)
     with job.clock.measure("presolve"):
         rest = presolve(job.graph, job.clock)
     job.removed = rest.removed
@@ -132,24 +134,21 @@ def _solve(job: Job) -> None:
     if setting.options.odd_wheels and is_dense(graph) and not is_complete(graph):
         _complete(job)
         return
-    if job.heuristics:
-        with clock.measure("rounding"):
-            rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
-            labels = local_search(
-                graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from
-            )
-            bounds.offer(fuse(graph, bounds.labels, labels) if job.labels_known else labels)
-        job.log("local search finds a clustering of cost %.10g", bounds.upper)
-        setting.reporter.start()
+    ascent = ascends(graph, setting.options.dual_ascent)
+    device_first = ascent and setting.accelerator is not None
+    if job.heuristics and not device_first:
+        _search(job)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:
         rows, multipliers = saved.rows, saved.multipliers
         bounds.offer(saved.labels)
         bounds.raise_lower(relaxed_bound(graph, rows, multipliers))
-    elif ascends(graph, setting.options.dual_ascent):
+    elif ascent:
         start = ascend(job)
         rows, multipliers = start.rows, start.multipliers
+    if job.heuristics and device_first:
+        _search(job)
     benders = Benders(
         graph,
         setting.options,
@@ -178,3 +177,17 @@ def _solve(job: Job) -> None:
     job.log("branch and bound on %d edges", graph.m)
     with benders.searching(job.heuristics):
         benders.branch(tree)
+
+
+def _search(job: Job) -> None:
+    """Local search from the weights alone."""
+    graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
+    known = bounds.labels if bounds.upper < 0.0 else None
+    with clock.measure("rounding"):
+        rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
+        labels = local_search(
+            graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from
+        )
+        bounds.offer(labels if known is None else fuse(graph, known, labels))
+    job.log("local search finds a clustering of cost %.10g", bounds.upper)
+    setting.reporter.start()

@@ -7,7 +7,7 @@ from families import optimum
 from oracles import random_graph
 
 from bdcc_jax import Graph, Options, solve, verify
-from bdcc_jax.search import first_bound
+from bdcc_jax.search import first_bound, strategy
 from bdcc_jax.search.first_bound import ascends
 from bdcc_jax.separation.device import devices
 
@@ -121,3 +121,23 @@ def test_what_is_not_allowed_is_named():
         ValueError, match=r"dual_ascent must be one of 'auto', True, False, not 'on'"
     ):
         Options(dual_ascent="on")
+
+
+@pytest.mark.parametrize("heuristics", [True, False])
+def test_an_accelerator_has_both_bounds_before_the_host_begins(monkeypatch, heuristics):
+    monkeypatch.setattr(strategy, "LARGE", 10)
+    monkeypatch.setattr(first_bound, "LEAST_EDGES", 10)
+    looked = 0
+    for seed in range(10):
+        graph = random_graph(np.random.default_rng(seed), 9, 0.7, "normal")
+        options = Options(engine="pdlp", heuristics=heuristics)
+        result = solve(graph, options=options)
+        check_optimal(graph, result, optimum(graph))
+        assert verify(graph, result.certificate).claims == ()
+        phases = [record.phase for record in result.history if record.device_calls]
+        looked += phases[:2] == ["start", "ascent"]  # contraction and ascent, both on the device
+        if phases[:1] == ["start"]:
+            first = solve(graph, options=options, callback=stop_after(1))
+            check_bounds(graph, first, optimum(graph))
+            assert verify(graph, first.certificate).claims == ()
+    assert (looked > 3) == heuristics

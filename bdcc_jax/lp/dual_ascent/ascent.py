@@ -32,6 +32,10 @@ FIRST_LEAST, LAST_LEAST = 0.1, 1e-5
 RARE = 0.3
 """Where fewer triangles than this share are new, cycles may be longer, and carry half as much."""
 
+TOO_RARE = 0.05
+"""Where the device finds fewer new triangles than this share, the host searches too: it has longer
+cycles, but a round of the device takes much less time than its search."""
+
 DEPLETION = 0.3
 """The share of what a cycle carries that no other one of the same round may use."""
 
@@ -175,7 +179,7 @@ class DualAscent:
                     found = widest_cycles(n, table.ends, reduced, least=least, device=self._device)
                 table.add_cycles(*found)
                 self._clock.check()
-            if not self._batched or self._scarce(before):
+            if not self._batched or self._scarce(before, TOO_RARE):
                 cycles = conflicted_cycles(
                     n,
                     table.ends,
@@ -188,10 +192,10 @@ class DualAscent:
                 table.add_cycles(*cycles)
         return table.count - before
 
-    def _scarce(self, before: int) -> bool:
+    def _scarce(self, before: int, share: float = RARE) -> bool:
         """Whether few triangles have come since there were so many."""
         now = self._table.count
-        return now - before <= RARE * now
+        return now - before <= share * now
 
     def _ascend(self, before: Relaxed) -> Relaxed:
         """Sweeps, first-order steps and sweeps; every one from where the last one ended."""
