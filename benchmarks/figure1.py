@@ -11,7 +11,7 @@ from .runs import Clock, Job, trace
 from .store import Record
 
 TITLE = "Figure 1: gap over time, and total against parallel time"
-PANELS = 4
+PANELS = 6
 COLOURS = {0.5: "red", 0.99: "green", 0.01: "blue", None: "black"}
 LINES: dict[Clock, str] = {"serial": "-", "parallel": ":"}
 SMALLEST = 1e-3
