@@ -25,7 +25,7 @@ from .instances import add_data_option, instance
 from .markdown import print_header, print_row
 
 HEADINGS = ("instance", "CPU s", "s", "triangles", "chords", "bound", "clustering", "gap %")
-SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
+SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 TURNS = 10
 
 
