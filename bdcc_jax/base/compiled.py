@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 import numba
+from numba.core.registry import cpu_target
 
 from .environment import package_version
 
@@ -23,3 +25,10 @@ def compiled(function: Function) -> Function:
     if file is not None and hasattr(file, "_version"):
         file._version = f"{file._version}, bdcc-jax {_VERSION}"
     return decorated
+
+
+@cache
+def load_compiler() -> None:
+    """Load the tables that numba needs for its first function; half of them would spoil it."""
+    cpu_target.target_context.refresh()
+    cpu_target.typing_context.refresh()

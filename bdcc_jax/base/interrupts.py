@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .compiled import load_compiler
+
 LATER = 0.01
 """Seconds after which a signal whose exception got lost is sent again."""
 
@@ -24,8 +26,23 @@ def interruptible() -> Iterator[None]:
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
+    with deferred():
+        load_compiler()
     with none_lost(lambda: come_again(signal.SIGINT)):
         yield
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """A Ctrl-C inside the block comes at its end: for what must not be done by halves."""
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        raise KeyboardInterrupt
 
 
 @contextmanager
