@@ -14,15 +14,7 @@ VARIABLE = "BDCC_JAX_CACHE"
 
 
 def cache_folder() -> Path | None:
-    """Where kernels are kept, None for nowhere.
-
-    Examples
-    --------
-    >>> os.environ["BDCC_JAX_CACHE"] = "kernels"
-    >>> cache_folder().name
-    'kernels'
-    >>> del os.environ["BDCC_JAX_CACHE"]
-    """
+    """Where kernels are kept, None for nowhere."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None

@@ -26,13 +26,7 @@ PACKAGES = (
 
 
 def package_version(package: str = "bdcc-jax") -> str:
-    """Return the version of an installed package, or say that it is not installed.
-
-    Examples
-    --------
-    >>> package_version("no-such-package")
-    'not installed'
-    """
+    """Return the version of an installed package, or say that it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -40,13 +34,7 @@ def package_version(package: str = "bdcc-jax") -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the versions and devices that matter, by name.
-
-    Examples
-    --------
-    >>> environment()["python"] == platform.python_version()
-    True
-    """
+    """Return the versions and devices that matter, by name."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),

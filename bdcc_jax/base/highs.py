@@ -20,13 +20,7 @@ NODE_ITERATIONS = 200
 
 
 def most_nodes(work: float, size: int) -> int:
-    """Nodes of branch-and-bound that are about as much work, for rows and columns of this number.
-
-    Examples
-    --------
-    >>> most_nodes(1e6, 500)
-    10
-    """
+    """How many nodes of branch-and-bound are about as much work, for so many rows and columns."""
     return int(min(max(1.0, work / (NODE_ITERATIONS * size)), highspy.kHighsIInf))
 
 

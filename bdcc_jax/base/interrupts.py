@@ -17,32 +17,38 @@ LATER = 0.01
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside the block no KeyboardInterrupt gets lost.
+    """Inside the block, in the main thread, no KeyboardInterrupt gets lost.
 
-    Only in the main thread, and only where Python's own handler for SIGINT is in place: another one
-    is the caller's business.
+    Where Python's own handler for SIGINT is in place, that is: another one is the caller's
+    business. In any case no signal comes between numba and the tables that it loads first.
     """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     with deferred():
         load_compiler()
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
     with none_lost(lambda: come_again(signal.SIGINT)):
         yield
 
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """A Ctrl-C inside the block comes at its end: for what must not be done by halves."""
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    """Signals inside the block come at its end: for what must not be done by halves."""
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in before:
+        signal.signal(number, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
-    if pressed:
-        raise KeyboardInterrupt
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextmanager
@@ -78,11 +84,6 @@ def is_interrupt(error: BaseException | None) -> bool:
     """Whether an exception goes back to Ctrl-C.
 
     A compiled function that was running when Ctrl-C was pressed ends with a SystemError.
-
-    Examples
-    --------
-    >>> is_interrupt(KeyboardInterrupt()), is_interrupt(SystemError("a bug"))
-    (True, False)
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__

@@ -7,14 +7,11 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ..base.records import message_of
 from ..base.streams import show
 from ..result import Result, Status
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction["Parser"]
 
 BAD_INPUT, INTERRUPTED = 2, 130
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from ..base.compiled import load_compiler
 from ..base.interrupts import come_again, none_lost
 
 Outcome = TypeVar("Outcome")
@@ -36,7 +35,6 @@ class Signals:
             return
         before = {number: signal.getsignal(number) for number in NUMBERS}
         self.received, self._shielded = None, False
-        load_compiler()  # before there is anything that a signal must not take away
         try:
             for number, handler in before.items():
                 if handler is not signal.SIG_IGN:

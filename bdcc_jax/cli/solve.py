@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..io import read_labels, write_labels
 from ..io.files import check_target, write_bytes
@@ -20,23 +19,19 @@ from ..search.checkpoint import Checkpoint
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
 from ..solve import check_initial, solve
-from .common import at_least_0, bad_input, exit_code, finite, say
+from .common import Parser, at_least_0, bad_input, exit_code, finite, say
 from .instance import add_format, add_instance, read_instance
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
-if TYPE_CHECKING:
-    from .common import Commands
-
-
 NOTICED = 1.0
 """The summary mentions the time that reading took if it is at least this many seconds."""
 
+HELP = "cluster the graph in a file"
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("solve", help="cluster the graph in a file")
-    command.set_defaults(run=_run)
+
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add = command.add_argument
     add_instance(command)
     add_format(command)
@@ -52,7 +47,8 @@ def register(commands: Commands) -> None:
     add("--force", action="store_true", help="overwrite existing files")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     # Everything that can be refused is refused before any work starts.
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
@@ -98,13 +94,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def reading_line(reading: float, solving: float) -> str:
-    """What the summary says of the seconds that reading took: nothing unless they dominate.
-
-    Examples
-    --------
-    >>> reading_line(0.3, 0.1), reading_line(40.0, 2.0).strip()
-    ('', 'reading       40.0 s before the solve began: the time limit does not count them')
-    """
+    """What the summary says of the seconds that reading took: nothing unless they dominate."""
     if reading < NOTICED or reading < solving:
         return ""
     text = f"{reading:.1f} s before the solve began: the time limit does not count them"

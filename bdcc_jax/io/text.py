@@ -44,13 +44,7 @@ def content(text: str, number: int = 1) -> Iterator[tuple[int, list[str]]]:
 
 
 class Opening:
-    """How a file begins, whatever it is: every format asks, and it is looked for once.
-
-    Parameters
-    ----------
-    data : bytes
-        The content of the file.
-    """
+    """How a file begins, whatever it is: every format asks, and it is looked for once."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

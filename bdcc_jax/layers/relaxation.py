@@ -69,13 +69,6 @@ class SmoothedRelaxation:
 
     What it returns does not depend on what it remembers, but for the tolerances: rows that are
     missing are found, and others do not cut anything off.
-
-    Parameters
-    ----------
-    edges : Edges
-        The graph.
-    options : LayerOptions
-        Smoothing and staleness.
     """
 
     def __init__(self, edges: Edges, options: LayerOptions) -> None:

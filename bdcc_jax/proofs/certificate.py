@@ -41,15 +41,9 @@ class Proof(Protocol):
 class LowerBound:
     """What every clustering of an instance costs at least, and why: never one without the other.
 
-    Attributes
-    ----------
-    value : float
-        No clustering costs less.
-    proof : Proof
-        Why; a snapshot, which nothing that goes on changes.
-    excess : float
-        The best clustering costs at most this much more than an optimum. Finite only where the
-        proof says more about that than the difference of the two bounds does.
+    The proof is a snapshot, which nothing that goes on changes. The best clustering costs at most
+    ``excess`` more than an optimum: finite only where the proof says more about that than the
+    difference of the two bounds does.
     """
 
     value: float

@@ -32,18 +32,7 @@ class BatchPrinter:
     """A callback for :func:`bdcc_jax.solve_batch` that prints a line an instance, but not too many.
 
     Instances that failed or were not closed are always shown, others at most every ``interval``
-    seconds; the last one always.
-
-    Parameters
-    ----------
-    total : int
-        Number of instances.
-    stream : text stream, optional
-        Where to print; standard error by default.
-    interval : float
-        Seconds between two lines.
-    names : list of str, optional
-        Of the instances; their numbers by default.
+    seconds; the last one always. ``names`` are those of the instances, in place of numbers.
     """
 
     def __init__(

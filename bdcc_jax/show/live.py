@@ -43,18 +43,7 @@ class LiveTable:
     """Shows the last rounds, new best clusterings marked ``*``, the time and what is being done.
 
     The last line is always the last round; above it are those that
-    :class:`~bdcc_jax.show.progress.ProgressPrinter` would print.
-
-    Parameters
-    ----------
-    clock : Clock
-        Of the solve: says what is being done, and for how long.
-    console : rich.console.Console, optional
-        Where to draw; standard error by default.
-    interval : float
-        Seconds of solving between two lines.
-    lines : int
-        How many rounds there is room for.
+    :class:`~bdcc_jax.show.progress.ProgressPrinter` would print. There is room for ``lines``.
     """
 
     def __init__(

@@ -16,17 +16,7 @@ from .ball import VIOLATION, Ball, BallMaker
 
 
 class DijkstraFinder:
-    """Finds the violated roots at a given x.
-
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    cover : Cover
-        The roots and their shares of E-.
-    ball_size : int or None
-        See :class:`BallMaker`.
-    """
+    """Finds the violated roots of a cover at a given x; for the size of balls see BallMaker."""
 
     def __init__(self, graph: Graph, cover: Cover, ball_size: int | None) -> None:
         self._cover = cover

@@ -26,13 +26,7 @@ from .paths import Flow
 
 
 class ReferenceSolver:
-    """Solves one subproblem after another, exactly; what HiGHS does not solve is a flow of zeros.
-
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    """
+    """Solves subproblems, exactly and one by one; what HiGHS does not solve is a flow of zeros."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
