@@ -30,7 +30,7 @@ def cache_folder() -> Path | None:
 def enable() -> None:
     """Keep compiled kernels, unless the caller has already told JAX where to keep its own."""
     folder = cache_folder()
-    if folder is None or _configured() is not None:
+    if folder is None or jax.config.values["jax_compilation_cache_dir"] is not None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,8 +40,3 @@ def enable() -> None:
     # What JAX may have decided before there was a folder.
     compilation_cache.reset_cache()
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)  # type: ignore[no-untyped-call]
-
-
-def _configured() -> str | None:
-    folder: str | None = jax.config.values["jax_compilation_cache_dir"]
-    return folder

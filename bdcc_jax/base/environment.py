@@ -7,22 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import jax
 
-PACKAGES = (
-    "bdcc-jax",
-    "highspy",
-    "jax",
-    "jaxlib",
-    "numba",
-    "numpy",
-    "scipy",
-    "cvxpylayers",
-    "scikit-image",
-    "scikit-learn",
-    "matplotlib",
-    "rich",
-    "networkx",
-    "pandas",
-)
+NEEDED = ("bdcc-jax", "highspy", "jax", "jaxlib", "numba", "numpy", "scipy")
+EXTRAS = ("cvxpylayers", "scikit-image", "scikit-learn", "matplotlib", "rich", "networkx", "pandas")
 
 
 def package_version(package: str = "bdcc-jax") -> str:
@@ -38,7 +24,7 @@ def environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        **{package: package_version(package) for package in PACKAGES},
+        **{package: package_version(package) for package in (*NEEDED, *EXTRAS)},
         "JAX devices": ", ".join(str(device) for device in jax.devices()),
     }
 

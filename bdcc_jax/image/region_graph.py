@@ -48,11 +48,6 @@ def renumbered(labels: ArrayLike, ignore_label: int | None = None) -> IntArray:
     return nodes
 
 
-def unit_offsets(dimensions: int) -> list[Offset]:
-    """The offsets to the next pixel along every axis."""
-    return [tuple(row) for row in np.eye(dimensions, dtype=int).tolist()]
-
-
 def region_graph(
     nodes: IntArray,
     offsets: Sequence[Offset],

@@ -18,7 +18,7 @@ from ..base.arrays import IntArray
 from ..base.validation import MAX_NODES
 from ..instance.graph import Graph
 from . import hdf5
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening
 
 GENERAL, COMPLETE, GRID = 10000, 10002, 10003

@@ -17,7 +17,7 @@ import reprlib
 
 from ..instance.graph import Graph
 from . import triples
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening, content, text_of
 
 HEADER = "MULTICUT"

@@ -22,7 +22,7 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from . import hdf5
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening
 
 POTTS, EXPLICIT = 16006, 16000

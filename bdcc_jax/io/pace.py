@@ -20,7 +20,7 @@ import numpy as np
 
 from ..base.validation import MAX_NODES
 from ..instance.graph import Graph
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening, content, count, text_of
 
 MOST_PAIRS_IN_A_FILE = 2**26

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..instance.graph import Graph
-from .errors import FormatError
+from .files import FormatError
 from .text import Opening, is_integer, is_real, table, text_of, weight
 
 _COMMENTS = ("#", "%")

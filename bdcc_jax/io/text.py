@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..base.validation import MAX_NODES
-from .errors import FormatError
+from .files import FormatError
 
 _NOT_BLANK = re.compile(rb"[^\s][^\r\n]*")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")

@@ -22,7 +22,7 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..base.validation import MAX_NODES
 from ..instance.graph import Graph
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening, content, is_integer, node_id, table, text_of, weight
 
 Edges = tuple[IntArray, IntArray, FloatArray]

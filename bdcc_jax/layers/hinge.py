@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
-from .callbacks import numpy_callback
+from .callbacks import numpy_callback, optimal_cuts
 from .edges import Edges
-from .exact import optimal_cuts
 
 
 class StructuredHinge:

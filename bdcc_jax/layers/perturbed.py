@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
 from ..options import as_amount, as_count
-from .callbacks import numpy_callback
+from .callbacks import numpy_callback, optimal_cuts
 from .edges import Edges
-from .exact import optimal_cuts
 
 Kept = tuple[jax.Array, jax.Array, jax.Array]
 

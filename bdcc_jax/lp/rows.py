@@ -106,11 +106,6 @@ class Rows:
         terms = self.values * x[self.indices]
         return np.bincount(self.row_of_entry(), terms, len(self)).astype(np.float64)
 
-    def combine(self, multipliers: FloatArray, m: int) -> FloatArray:
-        """Sum of the rows, each times its multiplier, as a dense vector over the m edges."""
-        scaled = self.values * multipliers[self.row_of_entry()]
-        return np.bincount(self.indices, scaled, m).astype(np.float64)
-
     def row_of_entry(self) -> NDArray[np.int64]:
         """The row that each entry belongs to."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))

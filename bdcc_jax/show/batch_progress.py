@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 from ..base.records import Failure
 from ..base.streams import show
-
-
-class Done(Protocol):
-    """What of a :class:`bdcc_jax.BatchProgress` is shown."""
-
-    @property
-    def index(self) -> int: ...
-    @property
-    def result(self) -> Any: ...
-    @property
-    def done(self) -> int: ...
-    @property
-    def failed(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def eta(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
 
 
 class BatchPrinter:
@@ -47,8 +28,8 @@ class BatchPrinter:
         self._next = float("-inf")
         self._has_header = False
 
-    def __call__(self, state: Done) -> None:
-        """Show an instance that is done."""
+    def __call__(self, state: Any) -> None:
+        """Show the instance that is done, given a :class:`bdcc_jax.BatchProgress`."""
         bad = isinstance(state.result, Failure) or state.result.status != "optimal"
         if not bad and state.seconds < self._next and state.done < state.total:
             return
@@ -63,7 +44,7 @@ class BatchPrinter:
             self._has_header = True
         show(self._line(state), stream)
 
-    def _line(self, state: Done) -> str:
+    def _line(self, state: Any) -> str:
         name = str(state.index) if self._names is None else self._names[state.index]
         start = (
             f"{f'{state.done}/{state.total}':>13} {state.seconds:>9.1f} {state.eta:>9.1f}  "

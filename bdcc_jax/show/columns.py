@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from ..base.records import Round, relative_gap
 
-HEADINGS = (
-    "",
-    "round",
-    "phase",
-    "seconds",
-    "lower bound",
-    "upper bound",
-    "gap %",
-    "rows",
-    "violated",
-)
+BOUNDS = ("lower bound", "upper bound", "gap %")
+HEADINGS = ("", "round", "phase", "seconds", *BOUNDS, "rows", "violated")
 
 
 def cells(record: Round, *, improved: bool) -> tuple[str, ...]:

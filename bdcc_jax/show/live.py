@@ -55,7 +55,8 @@ class LiveTable:
         lines: int = 15,
     ) -> None:
         self._clock, self._interval = clock, interval
-        console = Console(file=_standard_error()) if console is None else console
+        if console is None:  # drawn on from another thread, where errors would be tracebacks
+            console = Console(file=cast("TextIO", Lenient(sys.stderr)))
         self._lines = max(2, min(lines, console.height - 6))
         # Replaced and never changed: another thread draws it.
         self._shown: tuple[tuple[str, ...], ...] = ()
@@ -104,17 +105,11 @@ class LiveTable:
         spinner = self._spinner
         if spinner is None:
             return Text(seconds)
-        doing = "compiling (kept for the next time)" if self._compiling else self._part()
+        doing = "compiling (kept for the next time)"
+        if not self._compiling:
+            doing = DOING.get(self._clock.part, self._clock.part)
         spinner.update(text=Text(f"{seconds}  {doing}"))
         return spinner
-
-    def _part(self) -> str:
-        return DOING.get(self._clock.part, self._clock.part)
-
-
-def _standard_error() -> TextIO:
-    """Drawn on from another thread, where an error would end in a traceback."""
-    return cast("TextIO", Lenient(sys.stderr))
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]

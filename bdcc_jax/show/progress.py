@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal, Protocol, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from ..base.clock import Clock
 from ..base.records import Progress, Round
 from ..base.streams import show
 from .columns import HEADINGS, cells
+
+if TYPE_CHECKING:
+    from .live import LiveTable
 
 ProgressChoice = bool | Literal["live", "plain"]
 """What a caller may ask for; see :func:`bdcc_jax.solve`."""
@@ -17,20 +20,7 @@ WIDTHS = (1, 6, 5, 9, 15, 15, 9, 8, 8)
 LINES_PER_HEADER = 30
 
 
-class View(Protocol):
-    """Shows the rounds of one solve."""
-
-    def start(self) -> None:
-        """The solve begins."""
-
-    def __call__(self, progress: Progress) -> None:
-        """A round has ended."""
-
-    def close(self) -> None:
-        """The solve has ended."""
-
-
-def view(wish: ProgressChoice, clock: Clock) -> View | None:
+def view(wish: ProgressChoice, clock: Clock) -> ProgressPrinter | LiveTable | None:
     """Whatever shows the progress in the way that is asked for; None shows nothing."""
     if wish not in (True, False, "live", "plain"):
         raise ValueError(f"progress must be True, False, 'live' or 'plain', not {wish!r}")

@@ -101,7 +101,7 @@ def test_no_unit_of_the_proof_makes_whole_weights_less_whole(exponent):
     graph = Graph(5, [(0, 1), (1, 2), (0, 2), (3, 4)], [2000.0, 2001.0, -9000.0, 2.0**52])
     labels = [0, 0, 1, 2, 2]  # at -6999; the optimum is -7000
     said = {"status": "optimal", "lower_bound": -7000.0, "exponent": exponent}
-    with pytest.raises(Rejected, match="not (proven|different)"):
+    with pytest.raises(Rejected, match=r"not (proven|different)"):
         verify(graph, forged(graph, {"rule": "enumeration"}, labels, **said))
 
 
