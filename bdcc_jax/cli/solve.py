@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -81,16 +81,34 @@ def run(arguments: argparse.Namespace) -> int:
     if result.status is Status.STOPPED:
         result = replace(result, status=Status.INTERRUPTED)
     # Files first: whoever reads what is printed may be gone. But a full disk must not take away
-    # what can be printed.
+    # what can be printed. The stack does the last thing first.
     with ExitStack() as afterwards:
         if arguments.json == "-":
             afterwards.callback(say, _as_json(result))
         elif not arguments.quiet:
             about_reading = reading_line(reading, result.timings["total"])
             afterwards.callback(say, result.summary() + about_reading)
-        for write in _files(result, arguments):
-            afterwards.callback(write)
+        for path, content in {
+            arguments.report: lambda: _page(result, arguments),
+            arguments.json: lambda: _as_json(result).encode(),
+            arguments.certificate: lambda: _certificate(result),
+        }.items():
+            if path not in (None, "-"):
+                afterwards.callback(_write, path, content, arguments.force)
+        if arguments.output is not None:
+            afterwards.callback(_write_labels, result, arguments)
     return exit_code(result)
+
+
+def _write(path: str, content: Callable[[], bytes], force: bool) -> None:
+    with bad_input():
+        write_bytes(Path(path), content(), force=force)
+
+
+def _write_labels(result: Result, arguments: argparse.Namespace) -> None:
+    names, force = result.graph.names, arguments.force
+    with bad_input():
+        write_labels(result.labels, arguments.output, names=names, force=force)
 
 
 def reading_line(reading: float, solving: float) -> str:
@@ -101,35 +119,9 @@ def reading_line(reading: float, solving: float) -> str:
     return f"\n{'reading':<13} {text}"
 
 
-def _files(result: Result, arguments: argparse.Namespace) -> Iterator[Callable[[], None]]:
-    """What writes the files that were asked for, one each; the first of them comes last."""
-    force = arguments.force
-
-    def file(path: str, content: Callable[[], bytes]) -> Callable[[], None]:
-        def write() -> None:
-            with bad_input():
-                write_bytes(Path(path), content(), force=force)
-
-        return write
-
-    def labels() -> None:
-        with bad_input():
-            write_labels(result.labels, arguments.output, names=result.graph.names, force=force)
-
-    if arguments.report is not None:
-        yield file(arguments.report, lambda: _page(result, arguments))
-    if arguments.json not in (None, "-"):
-        yield file(arguments.json, lambda: _as_json(result).encode())
-    if arguments.certificate is not None:
-        yield file(arguments.certificate, lambda: _certificate(result))
-    if arguments.output is not None:
-        yield labels
-
-
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    taken = {Path(arguments.file).resolve()}
-    if arguments.initial is not None:
-        taken.add(Path(arguments.initial).resolve())
+    inputs = (path for path in (arguments.file, arguments.initial) if path is not None)
+    taken = {Path(path).resolve() for path in inputs}
     outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
     for path in outputs:
         if path is None or path == "-":

@@ -33,6 +33,9 @@ DOING = {
 WIDTHS = (1, 5, 5, 8, 12, 12, 7, 7, 8)
 """Least width of a column, so that it does not move when a number gets longer."""
 
+INTERVAL, LINES = 0.5, 15
+"""Seconds of solving between two lines, and how many of these are seen."""
+
 
 def on_terminal() -> bool:
     """Whether standard error is a terminal that can move its cursor."""
@@ -43,21 +46,14 @@ class LiveTable:
     """Shows the last rounds, new best clusterings marked ``*``, the time and what is being done.
 
     The last line is always the last round; above it are those that
-    :class:`~bdcc_jax.show.progress.ProgressPrinter` would print. There is room for ``lines``.
+    :class:`~bdcc_jax.show.progress.ProgressPrinter` would print.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        console: Console | None = None,
-        *,
-        interval: float = 0.5,
-        lines: int = 15,
-    ) -> None:
-        self._clock, self._interval = clock, interval
+    def __init__(self, clock: Clock, console: Console | None = None) -> None:
+        self._clock = clock
         if console is None:  # drawn on from another thread, where errors would be tracebacks
             console = Console(file=cast("TextIO", Lenient(sys.stderr)))
-        self._lines = max(2, min(lines, console.height - 6))
+        self._lines = max(2, min(LINES, console.height - 6))
         # Replaced and never changed: another thread draws it.
         self._shown: tuple[tuple[str, ...], ...] = ()
         self._next, self._last_stays = float("-inf"), True
@@ -83,7 +79,7 @@ class LiveTable:
         row = cells(progress.round, improved=progress.improved)
         self._last_stays = progress.improved or progress.round.seconds >= self._next
         if self._last_stays:
-            self._next = progress.round.seconds + self._interval
+            self._next = progress.round.seconds + INTERVAL
         self._shown = (*kept[-self._lines + 1 :], row)
 
     def close(self) -> None:
