@@ -1,7 +1,5 @@
 """Compiled kernels survive the process: JAX' persistent cache, in a folder of the user's."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

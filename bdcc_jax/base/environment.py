@@ -1,7 +1,5 @@
 """What this runs on, for bug reports."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,7 +1,5 @@
 """HiGHS, and what its instances in one thread share: a scheduler with a number of threads."""
 
-from __future__ import annotations
-
 from math import inf
 from threading import TIMEOUT_MAX, Event, Thread
 from typing import Any

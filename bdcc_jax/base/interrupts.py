@@ -1,7 +1,5 @@
 """Ctrl-C, wherever it hits and in whatever shape it comes out."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

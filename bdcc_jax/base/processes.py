@@ -4,8 +4,6 @@ Instances are divided among the processes. Each solves its share on its own devi
 for the others, whose rounds take other times; only results are exchanged, once, at the end.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Lines for people to watch: where nobody can, they are dropped, and the work goes on."""
 
-from __future__ import annotations
-
 import io
 from contextlib import suppress
 from typing import TextIO

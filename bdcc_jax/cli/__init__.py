@@ -1,7 +1,5 @@
 """The command ``bdcc-jax``: one module a subcommand, with HELP, ``add_arguments`` and ``run``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..base.environment import package_version

@@ -7,8 +7,6 @@ the time limit of an instance ended depends on that limit: it is done again if t
 now.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """``bdcc-jax certify``: how much better than a given clustering any other can be."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -1,7 +1,5 @@
 """What the subcommands share: errors in one line, exit codes, argument types."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

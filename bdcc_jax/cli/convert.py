@@ -1,7 +1,5 @@
 """``bdcc-jax convert``."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

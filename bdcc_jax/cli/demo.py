@@ -1,7 +1,5 @@
 """``bdcc-jax demo``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``bdcc-jax doctor``."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..doctor.checkup import NODES, check_up

@@ -1,7 +1,5 @@
 """``bdcc-jax info``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Instance files on the command line: how they are named, and read."""
 
-from __future__ import annotations
-
 import warnings
 
 from ..instance.graph import Graph

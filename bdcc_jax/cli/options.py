@@ -1,7 +1,5 @@
 """How to solve, said on the command line: the arguments that 'solve' and 'batch' share."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``bdcc-jax solve``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -1,7 +1,5 @@
 """``bdcc-jax verify``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

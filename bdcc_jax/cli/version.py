@@ -1,7 +1,5 @@
 """``bdcc-jax version``."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..base.environment import versions

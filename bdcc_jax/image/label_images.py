@@ -1,7 +1,5 @@
 """Graphs of the regions of a label image, and label images from their clusters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

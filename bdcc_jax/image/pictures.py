@@ -1,7 +1,5 @@
 """Pictures to try things on, and pictures of segmentations."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

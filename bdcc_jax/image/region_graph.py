@@ -1,7 +1,5 @@
 """Which regions of a label image meet at given offsets, and what the pixels say about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Instance files: :func:`read` and :func:`write`; one module a format."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

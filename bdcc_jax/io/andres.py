@@ -7,8 +7,6 @@ order of the edges: lexicographic in a complete graph; in a grid axis by axis, t
 running fastest, of the nodes too. Written: the general graph.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Bytes in and out of files: gzip both ways, and writing that is all or nothing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

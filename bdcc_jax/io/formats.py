@@ -1,7 +1,5 @@
 """Which format a file is in: by what it starts with, then by its name, then by its first edge."""
 
-from __future__ import annotations
-
 import reprlib
 from pathlib import Path
 from types import ModuleType

@@ -4,8 +4,6 @@ What a file says about itself is not trusted: links and storage that lead out of
 refused, and so is a dataset that declares more than :func:`inflation_limit` allows.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Cluster labels to and from files."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

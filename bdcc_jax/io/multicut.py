@@ -11,8 +11,6 @@ The first line is the word ``MULTICUT``; all others, comments included, are as
 :mod:`bdcc_jax.io.triples` has them.
 """
 
-from __future__ import annotations
-
 import reprlib
 
 from ..instance.graph import Graph

@@ -5,8 +5,6 @@ and ``names`` (one JSON list as text) if the nodes have names. ``numpy.load`` re
 nothing in it is ever unpickled.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

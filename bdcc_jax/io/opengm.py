@@ -11,8 +11,6 @@ that is reported by a warning: the sum of ``equal``, which is a constant in the 
 on the number of labels, which a clustering does not have. Written: Potts functions, one a factor.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any

@@ -12,8 +12,6 @@ that the disagreement of a clustering is its number of edits. The graph has a we
 files that ask for more than :data:`MOST_PAIRS_IN_A_FILE` are refused before any is made.
 """
 
-from __future__ import annotations
-
 import reprlib
 
 import numpy as np

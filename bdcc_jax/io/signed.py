@@ -15,8 +15,6 @@ sorted by name. Written: tabs, one line an edge. The list has no place for nodes
 these are refused, and the order of the nodes is not kept.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import reprlib

@@ -1,7 +1,5 @@
 """What the text formats share: decoding, comments, and numbers that say where they are wrong."""
 
-from __future__ import annotations
-
 import io
 import re
 import reprlib

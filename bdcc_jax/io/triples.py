@@ -12,8 +12,6 @@ nodes are isolated a final comment ``# nodes N`` keeps them. It comes last becau
 at the first line that is not an edge.
 """
 
-from __future__ import annotations
-
 import re
 import reprlib
 

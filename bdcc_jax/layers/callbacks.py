@@ -5,8 +5,6 @@ on GPUs the stream waits for the callback. So what is called here knows NumPy on
 computes in float64, whatever the caller's ``jax_enable_x64`` is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax

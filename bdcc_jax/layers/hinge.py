@@ -1,7 +1,5 @@
 """A structured loss: the margin-rescaled hinge against a ground-truth partition."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

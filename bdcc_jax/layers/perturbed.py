@@ -1,7 +1,5 @@
 """Perturb and solve: gradients of exact clusterings from two solves each, for large graphs."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -6,8 +6,6 @@ x is the point of this polytope next to ``1/2 - w / smoothing``: unique, and Lip
 in w. The inequalities are found as in a solve: by exact detection, until x violates none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from threading import Lock
 

@@ -1,7 +1,5 @@
 """The master problem CC_3 as an ILP: HiGHS' branch and bound, which leaves no proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

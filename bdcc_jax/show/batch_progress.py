@@ -1,7 +1,5 @@
 """What is done of a batch, in plain lines."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The columns of a table of rounds."""
 
-from __future__ import annotations
-
 from ..base.records import Round, relative_gap
 
 BOUNDS = ("lower bound", "upper bound", "gap %")

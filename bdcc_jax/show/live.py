@@ -1,7 +1,5 @@
 """The rounds as a table that stays in its place on a terminal, and what goes on between them."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import ExitStack
 from typing import Any, TextIO, cast

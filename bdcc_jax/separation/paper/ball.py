@@ -6,8 +6,6 @@ E+ only. A violated path from the root to v is shorter than ``x_sv``, so no node
 smaller ball gives rows that are as valid, from shorter cycles.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

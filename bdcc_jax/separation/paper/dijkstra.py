@@ -1,7 +1,5 @@
 """Violation detection on the CPU: Dijkstra's algorithm from one root after another."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The objectives of the Magnanti-Wong problems (Sec. 5)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

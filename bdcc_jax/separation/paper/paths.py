@@ -12,8 +12,6 @@ only nearly conserved) goes along the target's shortest path instead; circulatio
 row, vanish.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -11,8 +11,6 @@ The paper bounds ``lambda^- + lambda^+`` by ``w_e`` together; cancelling opposit
 :mod:`.paths` does) brings any solution of the above there at no loss. Likewise "=" for ">=".
 """
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 
