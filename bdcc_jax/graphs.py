@@ -1,7 +1,5 @@
 """Well-known problems on graphs, as instances: modularity, signed networks, cluster editing."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import Any
 

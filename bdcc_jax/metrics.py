@@ -1,7 +1,5 @@
 """How alike two clusterings are, from their contingency table."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike

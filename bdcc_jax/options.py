@@ -43,26 +43,19 @@ class PDLPOptions:
     iteration_limit: InitVar[int | None] = None
     single_iterations: InitVar[int | None] = None
 
-    def __post_init__(
-        self,
-        tolerance: float | None,
-        iteration_limit: int | None,
-        single_iterations: int | None,
-    ) -> None:
+    def __post_init__(self, *deprecated: float | None) -> None:
         _check_choice("activity", self.activity, get_args(ActivityKind))
         _store(self, iterations=as_count("iterations", self.iterations, at_least=1))
-        for name, value in (
-            ("tolerance", tolerance),
-            ("iteration_limit", iteration_limit),
-            ("single_iterations", single_iterations),
+        names = ("tolerance", "iteration_limit", "single_iterations")
+        for name in (
+            name for name, value in zip(names, deprecated, strict=True) if value is not None
         ):
-            if value is not None:
-                warnings.warn(
-                    f"PDLPOptions({name}=...) has no effect any more: 'pdlp' makes a fixed number "
-                    "of iterations in one precision; use iterations",
-                    DeprecationWarning,
-                    stacklevel=3,
-                )
+            warnings.warn(
+                f"PDLPOptions({name}=...) has no effect any more: 'pdlp' makes a fixed number of "
+                "iterations in one precision; use iterations",
+                DeprecationWarning,
+                stacklevel=3,
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

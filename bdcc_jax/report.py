@@ -1,7 +1,5 @@
 """One run as a web page: a single file that loads nothing, runs nothing, and can be mailed."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Mapping
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Check a result without trusting the solver; the checker itself is ``proofs/verify.py``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .instance.graph import Graph

@@ -1,7 +1,5 @@
 """From probabilities to weights."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

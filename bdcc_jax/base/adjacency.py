@@ -1,7 +1,5 @@
 """The edges at every node: the one form in which compiled loops and NumPy read a graph."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

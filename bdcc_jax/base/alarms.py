@@ -3,8 +3,6 @@
 A timer of its own for every loop would take longer to start than most loops take.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

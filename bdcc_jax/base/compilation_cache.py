@@ -1,7 +1,5 @@
 """Compiled kernels survive the process: JAX' persistent cache, in a folder of the user's."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
@@ -14,15 +12,7 @@ VARIABLE = "BDCC_JAX_CACHE"
 
 
 def cache_folder() -> Path | None:
-    """Where kernels are kept, None for nowhere.
-
-    Examples
-    --------
-    >>> os.environ["BDCC_JAX_CACHE"] = "kernels"
-    >>> cache_folder().name
-    'kernels'
-    >>> del os.environ["BDCC_JAX_CACHE"]
-    """
+    """Where kernels are kept, None for nowhere."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
@@ -38,7 +28,7 @@ def cache_folder() -> Path | None:
 def enable() -> None:
     """Keep compiled kernels, unless the caller has already told JAX where to keep its own."""
     folder = cache_folder()
-    if folder is None or _configured() is not None:
+    if folder is None or jax.config.values["jax_compilation_cache_dir"] is not None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +38,3 @@ def enable() -> None:
     # What JAX may have decided before there was a folder.
     compilation_cache.reset_cache()
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)  # type: ignore[no-untyped-call]
-
-
-def _configured() -> str | None:
-    folder: str | None = jax.config.values["jax_compilation_cache_dir"]
-    return folder

@@ -1,7 +1,5 @@
 """Compilation of the few loops over graphs that NumPy cannot express."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

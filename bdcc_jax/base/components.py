@@ -1,7 +1,5 @@
 """Labels of nodes. Components by union-find: SciPy's need a matrix first, which costs more."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from .arrays import BoolArray, IntArray

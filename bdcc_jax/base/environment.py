@@ -1,38 +1,16 @@
 """What this runs on, for bug reports."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
 import jax
 
-PACKAGES = (
-    "bdcc-jax",
-    "highspy",
-    "jax",
-    "jaxlib",
-    "numba",
-    "numpy",
-    "scipy",
-    "cvxpylayers",
-    "scikit-image",
-    "scikit-learn",
-    "matplotlib",
-    "rich",
-    "networkx",
-    "pandas",
-)
+NEEDED = ("bdcc-jax", "highspy", "jax", "jaxlib", "numba", "numpy", "scipy")
+EXTRAS = ("cvxpylayers", "scikit-image", "scikit-learn", "matplotlib", "rich", "networkx", "pandas")
 
 
 def package_version(package: str = "bdcc-jax") -> str:
-    """Return the version of an installed package, or say that it is not installed.
-
-    Examples
-    --------
-    >>> package_version("no-such-package")
-    'not installed'
-    """
+    """Return the version of an installed package, or say that it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -40,17 +18,11 @@ def package_version(package: str = "bdcc-jax") -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return the versions and devices that matter, by name.
-
-    Examples
-    --------
-    >>> environment()["python"] == platform.python_version()
-    True
-    """
+    """Return the versions and devices that matter, by name."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
-        **{package: package_version(package) for package in PACKAGES},
+        **{package: package_version(package) for package in (*NEEDED, *EXTRAS)},
         "JAX devices": ", ".join(str(device) for device in jax.devices()),
     }
 

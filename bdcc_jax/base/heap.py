@@ -1,7 +1,5 @@
 """A binary max-heap whose items can change their priority, on arrays that compiled code shares."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

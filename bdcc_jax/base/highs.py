@@ -1,9 +1,8 @@
 """HiGHS, and what its instances in one thread share: a scheduler with a number of threads."""
 
-from __future__ import annotations
-
+from contextlib import suppress
 from math import inf
-from threading import TIMEOUT_MAX, Event, Thread
+from threading import TIMEOUT_MAX, Event, Lock, Thread
 from typing import Any
 
 import highspy
@@ -20,13 +19,7 @@ NODE_ITERATIONS = 200
 
 
 def most_nodes(work: float, size: int) -> int:
-    """Nodes of branch-and-bound that are about as much work, for rows and columns of this number.
-
-    Examples
-    --------
-    >>> most_nodes(1e6, 500)
-    10
-    """
+    """How many nodes of branch-and-bound are about as much work, for so many rows and columns."""
     return int(min(max(1.0, work / (NODE_ITERATIONS * size)), highspy.kHighsIInf))
 
 
@@ -53,17 +46,18 @@ def run_in_thread(highs: highspy.Highs, clock: Clock) -> Any:
     highspy's own startSolve has one lock for all models of a process, and Python's own join takes a
     thread for finished that Ctrl-C has interrupted the waiting for.
     """
-    done = Event()
-    thread = Thread(target=_run_until, args=(highs, done), daemon=True)
+    begun, done = Lock(), Event()
     highs.HandleUserInterrupt = True  # which makes it refer to itself
     try:
-        thread.start()
+        Thread(target=_run_until, args=(highs, begun, done), daemon=True).start()
         while not done.wait(0.1):
             clock.waits()
     except BaseException:  # Ctrl-C, or a callback that has seen enough
-        highs.cancelSolve()
-        if thread.ident is not None:
-            done.wait()
+        # Nobody else may touch a model that runs. Where the lock is free still it never will.
+        while not begun.acquire(blocking=False) and not done.is_set():
+            with suppress(KeyboardInterrupt):
+                highs.cancelSolve()
+                done.wait()
         raise
     finally:
         highs.HandleUserInterrupt = False  # else it would live until Python looks for circles
@@ -81,7 +75,7 @@ def run_in_time(highs: highspy.Highs, seconds: float) -> bool:
         return True
     done = Event()
     highs.HandleUserInterrupt = True
-    Thread(target=_run_until, args=(highs, done)).start()
+    Thread(target=_run_until, args=(highs, Lock(), done)).start()
     try:
         in_time = done.wait(min(seconds + GRACE, TIMEOUT_MAX))
     except BaseException:
@@ -94,8 +88,10 @@ def run_in_time(highs: highspy.Highs, seconds: float) -> bool:
     return in_time
 
 
-def _run_until(highs: highspy.Highs, done: Event) -> None:
-    """Run, and say when it is done."""
+def _run_until(highs: highspy.Highs, begun: Lock, done: Event) -> None:
+    """Run, unless somebody else has the lock, and say when it is done."""
+    if not begun.acquire(blocking=False):
+        return
     try:
         run(highs)
         release_scheduler()

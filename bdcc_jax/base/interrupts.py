@@ -1,12 +1,11 @@
 """Ctrl-C, wherever it hits and in whatever shape it comes out."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from types import FrameType
 from typing import Any
 
 LATER = 0.01
@@ -15,17 +14,52 @@ LATER = 0.01
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Inside the block no KeyboardInterrupt gets lost.
-
-    Only in the main thread, and only where Python's own handler for SIGINT is in place: another one
-    is the caller's business.
-    """
-    main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    """Inside the block, in the main thread, no KeyboardInterrupt gets lost or does harm."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    with none_lost(lambda: come_again(signal.SIGINT)):
+    pythons_own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    again = none_lost(lambda: come_again(signal.SIGINT)) if pythons_own else nullcontext()
+    with _outside_numba(signal.SIGINT), _outside_numba(signal.SIGTERM), again:
         yield
+
+
+@contextmanager
+def _outside_numba(number: signal.Signals) -> Iterator[None]:
+    """Signals inside the block come a moment later where numba is at work.
+
+    Python runs their handlers where it next runs Python. After compiled code that is a function of
+    numba which makes objects of its results: these are then missing, and the caller, which is
+    machine code, does not look. A NamedTuple without its class ends the process. Tables that numba
+    has loaded by halves end in errors at the next function.
+    """
+    before = signal.getsignal(number)
+    if not callable(before):  # ignored, or the end of the process
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if _in_numba(frame):
+            come_again(number)
+        else:
+            before(number, frame)
+
+    signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        if signal.getsignal(number) is handle:
+            signal.signal(number, before)
+
+
+def _in_numba(frame: FrameType | None) -> bool:
+    """Whether we wait for a function of numba, or for a NamedTuple that it makes."""
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if name.startswith(("numba.", "namedtuple_", "bdcc_jax.")):
+            return not name.startswith("bdcc_jax.")
+        frame = frame.f_back
+    return False
 
 
 @contextmanager
@@ -61,11 +95,6 @@ def is_interrupt(error: BaseException | None) -> bool:
     """Whether an exception goes back to Ctrl-C.
 
     A compiled function that was running when Ctrl-C was pressed ends with a SystemError.
-
-    Examples
-    --------
-    >>> is_interrupt(KeyboardInterrupt()), is_interrupt(SystemError("a bug"))
-    (True, False)
     """
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__

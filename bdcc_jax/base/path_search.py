@@ -1,7 +1,5 @@
 """Dijkstra's algorithm on E+ from one root to many targets, bounded in what it settles."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Instances are divided among the processes. Each solves its share on its own devi
 for the others, whose rounds take other times; only results are exchanged, once, at the end.
 """
 
-from __future__ import annotations
-
 import pickle
 from typing import TypeVar
 
@@ -17,24 +15,12 @@ Value = TypeVar("Value")
 
 
 def share(count: int) -> range:
-    """The instances that this process solves, out of ``count``: every k-th, so that sizes mix.
-
-    Examples
-    --------
-    >>> share(3)
-    range(0, 3)
-    """
+    """The instances that this process solves, out of ``count``: every k-th, so that sizes mix."""
     return range(jax.process_index(), count, jax.process_count())
 
 
 def gather(mine: dict[int, Value]) -> dict[int, Value]:
-    """Collect what each process has into one dict; every process must call this.
-
-    Examples
-    --------
-    >>> gather({0: "a"})
-    {0: 'a'}
-    """
+    """Collect what each process has into one dict; every process must call this."""
     if jax.process_count() == 1:
         return mine
     data = np.frombuffer(pickle.dumps(mine), np.uint8)

@@ -1,7 +1,5 @@
 """What a solve says about itself: why it stopped, and what happened in every round."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal

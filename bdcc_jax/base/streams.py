@@ -1,22 +1,12 @@
 """Lines for people to watch: where nobody can, they are dropped, and the work goes on."""
 
-from __future__ import annotations
-
 import io
 from contextlib import suppress
 from typing import TextIO
 
 
 def show(line: str, stream: TextIO | None) -> None:
-    """Print a line, unless its stream is closed, full or read by nobody.
-
-    Parameters
-    ----------
-    line : str
-        What to print.
-    stream : text stream or None
-        Where to; None, as ``sys.stderr`` is where a process was started without one, is nowhere.
-    """
+    """Print a line, unless its stream is missing (None), closed, full or read by nobody."""
     if stream is not None:
         with suppress(OSError, ValueError):  # the latter if Python has closed it
             print(line, file=stream, flush=True)

@@ -5,8 +5,6 @@ rounded value, the low part what rounding has lost. What even a pair loses is re
 that nobody has to assume that it is nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import fsum, gcd, inf, isfinite, nextafter
 

@@ -1,7 +1,5 @@
 """What a graph may be made of: each check names the offending value and what is accepted."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections import Counter

@@ -1,6 +1,4 @@
-"""The command ``bdcc-jax``: one module a subcommand, each with ``register`` and a runner."""
-
-from __future__ import annotations
+"""The command ``bdcc-jax``: one module a subcommand, with HELP, ``add_arguments`` and ``run``."""
 
 from collections.abc import Sequence
 
@@ -41,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"bdcc-jax {package_version()}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
-        command.register(commands)
+        added = commands.add_parser(command.__name__.rpartition(".")[2], help=command.HELP)
+        command.add_arguments(added)
+        added.set_defaults(run=command.run)
     arguments = parser.parse_args(argv)
     with SIGNALS.minded():
         try:

@@ -7,8 +7,6 @@ the time limit of an instance ended depends on that limit: it is done again if t
 now.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -17,7 +15,7 @@ from dataclasses import asdict
 from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from ..base.streams import show
 from ..batch import BatchProgress, solve_batch
@@ -27,19 +25,14 @@ from ..options import Options
 from ..result import Failure, Result, Status
 from ..show.batch_progress import BatchPrinter
 from ..solve import check_arguments
-from .common import BAD_INPUT, INTERRUPTED, at_least_0, bad_input, complain, finite, say
+from .common import BAD_INPUT, INTERRUPTED, Parser, at_least_0, bad_input, complain, finite, say
 from .options import add_options, read_device, read_options
 
-if TYPE_CHECKING:
-    from .common import Commands
+HELP = "cluster all graphs in a folder; what is finished is not done again"
 
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser(
-        "batch", help="cluster all graphs in a folder; what is finished is not done again"
-    )
-    command.set_defaults(run=_run)
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add = command.add_argument
     add("folder", metavar="DIR", help="its files, whatever 'solve' reads; no subfolders")
     add("--out", required=True, metavar="DIR", help="NAME.json and NAME.labels.npy for each")
@@ -52,7 +45,8 @@ def register(commands: Commands) -> None:
     add("--force", action="store_true", help="do again, and overwrite, results of other settings")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
         check_arguments(device, arguments.time_limit, arguments.gap, arguments.seed, options, None)

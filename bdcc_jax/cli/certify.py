@@ -1,31 +1,25 @@
 """``bdcc-jax certify``: how much better than a given clustering any other can be."""
 
-from __future__ import annotations
-
 import argparse
 import json
-from typing import TYPE_CHECKING
 
 from ..base.records import Progress, relative_gap
 from ..io import read_labels
 from ..result import Result, Status
 from ..separation.device import devices
 from ..solve import check_initial, solve
-from .common import at_least_0, bad_input, finite, say
+from .common import Parser, at_least_0, bad_input, finite, say
 from .instance import add_format, add_instance, read_instance
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
-if TYPE_CHECKING:
-    from .common import Commands
-
 NOT_PROVEN = 1
 
+HELP = "how much could a clustering be improved at most"
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("certify", help="how much could a clustering be improved at most")
-    command.set_defaults(run=_run)
+
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add_instance(command)
     add = command.add_argument
     add("labels", metavar="LABELS", help="the clustering: .npy, .npz, .h5, or text")
@@ -36,7 +30,8 @@ def register(commands: Commands) -> None:
     add("--quiet", action="store_true", help="only the exit code: 0 proven, 1 not proven")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
         devices.place(device, options.engine)

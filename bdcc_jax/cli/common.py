@@ -1,20 +1,15 @@
 """What the subcommands share: errors in one line, exit codes, argument types."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ..base.records import message_of
 from ..base.streams import show
 from ..result import Result, Status
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction["Parser"]
 
 BAD_INPUT, INTERRUPTED = 2, 130
 

@@ -1,28 +1,20 @@
 """``bdcc-jax convert``."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..instance.graph import Graph
 from ..io import write
 from ..io.files import check_target
 from ..io.formats import format_of_name
-from .common import bad_input, say
+from .common import Parser, bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
-if TYPE_CHECKING:
-    from .common import Commands
+HELP = "write the graph in a file to another file, in another format"
 
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser(
-        "convert", help="write the graph in a file to another file, in another format"
-    )
-    command.set_defaults(run=_run)
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add_instance(command, "source")
     add = command.add_argument
     add("target", metavar="TARGET", help="the suffix tells the format; a final .gz compresses")
@@ -32,7 +24,8 @@ def register(commands: Commands) -> None:
     add("--force", action="store_true", help="overwrite an existing file")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     source, target = Path(arguments.source), Path(arguments.target)
     with bad_input():
         if source.resolve() == target.resolve():

@@ -1,37 +1,32 @@
 """``bdcc-jax demo``."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..base.streams import show
 from ..image import PICTURES, example_picture, png, segmentation_picture, superpixel_graph
 from ..io.files import check_target, write_bytes
 from ..solve import solve
-from .common import bad_input, exit_code, say
+from .common import Parser, bad_input, exit_code, say
 from .signals import SIGNALS
-
-if TYPE_CHECKING:
-    from .common import Commands
 
 ATTRACTIVE = 0.85
 """Fewer, larger regions than the default: what one expects to see in a photograph."""
 
+HELP = "segment a picture, and write the result as PNG"
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("demo", help="segment a picture, and write the result as PNG")
-    command.set_defaults(run=_run)
+
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add = command.add_argument
     add("--picture", choices=PICTURES, default="coffee", help="(default: coffee)")
     add("--segments", type=int, default=1000, metavar="N", help="superpixels (default: 1000)")
     add("--force", action="store_true", help="overwrite an existing PNG")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     target = Path(f"bdcc-demo-{arguments.picture}.png")
     with bad_input():
         if not arguments.force:

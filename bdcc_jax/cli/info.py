@@ -1,11 +1,9 @@
 """``bdcc-jax info``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,25 +11,21 @@ from ..instance.graph import Graph
 from ..presolve import presolve
 from ..primal import greedy_additive
 from ..search.scaling import Units
-from .common import bad_input, say
+from .common import Parser, bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
-if TYPE_CHECKING:
-    from .common import Commands
+HELP = "size, weights, components, reductions and simple bounds of a file"
 
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser(
-        "info", help="size, weights, components, reductions and simple bounds of a file"
-    )
-    command.set_defaults(run=_run)
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add_instance(command)
     add_format(command)
     command.add_argument("--json", action="store_true", help="as JSON")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     with bad_input():
         graph, form = read_instance(arguments.file, arguments.format)
     report = {"file": shown(arguments.file), "format": form, **describe(graph)}
@@ -40,14 +34,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def describe(graph: Graph) -> dict[str, Any]:
-    """What can be said about an instance without solving it.
-
-    Examples
-    --------
-    >>> about = describe(Graph(4, [(0, 1), (1, 2), (0, 2)], [3, 2, -1]))
-    >>> about["components"], about["lower_bound"], about["upper_bound"]
-    (2, -1.0, 0.0)
-    """
+    """What can be said about an instance without solving it."""
     isolated = np.ones(graph.n, dtype=bool)
     isolated[graph.edges] = False
     everything = np.ones(graph.m, dtype=bool)

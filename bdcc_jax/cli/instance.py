@@ -1,16 +1,10 @@
 """Instance files on the command line: how they are named, and read."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING
 
 from ..instance.graph import Graph
 from ..io import FORMATS, load
-from .common import complain
-
-if TYPE_CHECKING:
-    from .common import Parser
+from .common import Parser, complain
 
 FORMS = "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not"
 

@@ -1,15 +1,10 @@
 """How to solve, said on the command line: the arguments that 'solve' and 'batch' share."""
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..options import Options
-from .common import at_least_0
-
-if TYPE_CHECKING:
-    from .common import Parser
+from .common import Parser, at_least_0
 
 FIELDS = ("engine", "tau", "max_rounds", "memory")
 """The fields of Options that are arguments of the command line."""

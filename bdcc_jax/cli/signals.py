@@ -3,8 +3,6 @@
 Handlers are of the command line alone: a library must leave those of its caller as they are.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

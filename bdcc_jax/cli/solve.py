@@ -1,15 +1,12 @@
 """``bdcc-jax solve``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..io import read_labels, write_labels
 from ..io.files import check_target, write_bytes
@@ -20,23 +17,19 @@ from ..search.checkpoint import Checkpoint
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
 from ..solve import check_initial, solve
-from .common import at_least_0, bad_input, exit_code, finite, say
+from .common import Parser, at_least_0, bad_input, exit_code, finite, say
 from .instance import add_format, add_instance, read_instance
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
-if TYPE_CHECKING:
-    from .common import Commands
-
-
 NOTICED = 1.0
 """The summary mentions the time that reading took if it is at least this many seconds."""
 
+HELP = "cluster the graph in a file"
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("solve", help="cluster the graph in a file")
-    command.set_defaults(run=_run)
+
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add = command.add_argument
     add_instance(command)
     add_format(command)
@@ -52,7 +45,8 @@ def register(commands: Commands) -> None:
     add("--force", action="store_true", help="overwrite existing files")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     # Everything that can be refused is refused before any work starts.
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
@@ -85,61 +79,47 @@ def _run(arguments: argparse.Namespace) -> int:
     if result.status is Status.STOPPED:
         result = replace(result, status=Status.INTERRUPTED)
     # Files first: whoever reads what is printed may be gone. But a full disk must not take away
-    # what can be printed.
+    # what can be printed. The stack does the last thing first.
     with ExitStack() as afterwards:
         if arguments.json == "-":
             afterwards.callback(say, _as_json(result))
         elif not arguments.quiet:
             about_reading = reading_line(reading, result.timings["total"])
             afterwards.callback(say, result.summary() + about_reading)
-        for write in _files(result, arguments):
-            afterwards.callback(write)
+        for path, content in {
+            arguments.report: lambda: _page(result, arguments),
+            arguments.json: lambda: _as_json(result).encode(),
+            arguments.certificate: lambda: _certificate(result),
+        }.items():
+            if path not in (None, "-"):
+                afterwards.callback(_write, path, content, arguments.force)
+        if arguments.output is not None:
+            afterwards.callback(_write_labels, result, arguments)
     return exit_code(result)
 
 
-def reading_line(reading: float, solving: float) -> str:
-    """What the summary says of the seconds that reading took: nothing unless they dominate.
+def _write(path: str, content: Callable[[], bytes], force: bool) -> None:
+    with bad_input():
+        write_bytes(Path(path), content(), force=force)
 
-    Examples
-    --------
-    >>> reading_line(0.3, 0.1), reading_line(40.0, 2.0).strip()
-    ('', 'reading       40.0 s before the solve began: the time limit does not count them')
-    """
+
+def _write_labels(result: Result, arguments: argparse.Namespace) -> None:
+    names, force = result.graph.names, arguments.force
+    with bad_input():
+        write_labels(result.labels, arguments.output, names=names, force=force)
+
+
+def reading_line(reading: float, solving: float) -> str:
+    """What the summary says of the seconds that reading took: nothing unless they dominate."""
     if reading < NOTICED or reading < solving:
         return ""
     text = f"{reading:.1f} s before the solve began: the time limit does not count them"
     return f"\n{'reading':<13} {text}"
 
 
-def _files(result: Result, arguments: argparse.Namespace) -> Iterator[Callable[[], None]]:
-    """What writes the files that were asked for, one each; the first of them comes last."""
-    force = arguments.force
-
-    def file(path: str, content: Callable[[], bytes]) -> Callable[[], None]:
-        def write() -> None:
-            with bad_input():
-                write_bytes(Path(path), content(), force=force)
-
-        return write
-
-    def labels() -> None:
-        with bad_input():
-            write_labels(result.labels, arguments.output, names=result.graph.names, force=force)
-
-    if arguments.report is not None:
-        yield file(arguments.report, lambda: _page(result, arguments))
-    if arguments.json not in (None, "-"):
-        yield file(arguments.json, lambda: _as_json(result).encode())
-    if arguments.certificate is not None:
-        yield file(arguments.certificate, lambda: _certificate(result))
-    if arguments.output is not None:
-        yield labels
-
-
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    taken = {Path(arguments.file).resolve()}
-    if arguments.initial is not None:
-        taken.add(Path(arguments.initial).resolve())
+    inputs = (path for path in (arguments.file, arguments.initial) if path is not None)
+    taken = {Path(path).resolve() for path in inputs}
     outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
     for path in outputs:
         if path is None or path == "-":

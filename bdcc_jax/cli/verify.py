@@ -1,31 +1,26 @@
 """``bdcc-jax verify``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 from fractions import Fraction
 from math import inf, nextafter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..io import FormatError
 from ..io.files import read_bytes
 from ..proofs.verify import Rejected, Verdict, verify
-from .common import bad_input, complain, say
+from .common import Parser, bad_input, complain, say
 from .instance import add_format, add_instance, read_instance
-
-if TYPE_CHECKING:
-    from .common import Commands
 
 REJECTED = 1
 
+HELP = "prove the bounds of a certificate anew, exactly"
 
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("verify", help="prove the bounds of a certificate anew, exactly")
-    command.set_defaults(run=_run)
+
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
     add_instance(command, "instance")
     add = command.add_argument
     add("certificate", metavar="CERTIFICATE", help="what solve --certificate wrote")
@@ -38,7 +33,8 @@ def register(commands: Commands) -> None:
     add("--quiet", action="store_true", help="only the exit code: 0 accepted, 1 rejected")
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     with bad_input():
         graph, _ = read_instance(arguments.instance, arguments.format)
         certificate = _read(Path(arguments.certificate))

@@ -1,23 +1,18 @@
 """``bdcc-jax version``."""
 
-from __future__ import annotations
-
 import argparse
-from typing import TYPE_CHECKING
 
 from ..base.environment import versions
-from .common import say
+from .common import Parser, say
 
-if TYPE_CHECKING:
-    from .common import Commands
-
-
-def register(commands: Commands) -> None:
-    """Add the subcommand."""
-    command = commands.add_parser("version", help="versions and devices, for bug reports")
-    command.set_defaults(run=_run)
+HELP = "versions and devices, for bug reports"
 
 
-def _run(_: argparse.Namespace) -> int:
+def add_arguments(command: Parser) -> None:
+    """What may be said on the command line."""
+
+
+def run(_: argparse.Namespace) -> int:
+    """Do it; returns the exit code."""
     say(versions())
     return 0

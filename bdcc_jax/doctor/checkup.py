@@ -1,7 +1,5 @@
 """A check-up of this machine: every device program timed, and solves that must agree."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -52,18 +52,10 @@ class Instruction(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """What one turn of a loop costs, without the loops in it.
+    """What one turn of a loop costs, without the loops in it: launches, and bytes.
 
-    Attributes
-    ----------
-    kernels : int
-        Launches.
-    moved : int
-        Bytes of operands and results, each once.
-    sectors : int
-        The same with a sector for everything that is gathered or scattered.
-    sorts : int
-        Sorts; their passes are among the kernels.
+    ``moved`` are the bytes of operands and results, each once; ``sectors`` the same with a sector
+    for everything that is gathered or scattered. Passes of ``sorts`` are among the ``kernels``.
     """
 
     kernels: int = 0
@@ -77,17 +69,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop, or the program itself.
-
-    Attributes
-    ----------
-    turns : int or None
-        How many; None if the data say so.
-    turn : Cost
-        Of one.
-    inner : tuple of Loop
-        The loops in a turn.
-    """
+    """A loop, or the program itself; ``turns`` is None if the data say how many."""
 
     turns: int | None
     turn: Cost

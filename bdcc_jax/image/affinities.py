@@ -1,7 +1,5 @@
 """Graphs of pixels or superpixels from affinity maps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Literal, get_args
 

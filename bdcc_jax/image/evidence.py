@@ -1,7 +1,5 @@
 """From the evidence for boundaries to the weights of edges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Graphs of the regions of a label image, and label images from their clusters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
-from .region_graph import Window, region_graph, renumbered, unit_offsets
+from .region_graph import Window, region_graph, renumbered
 
 
 def graph_from_labels(
@@ -89,7 +87,8 @@ def touching_graph(
     def stronger_side(_: int, here: Window, there: Window) -> FloatArray:
         return np.maximum(strength[here], strength[there])
 
-    found = region_graph(nodes, unit_offsets(nodes.ndim), stronger_side)
+    to_the_next = [tuple(row) for row in np.eye(nodes.ndim, dtype=int).tolist()]
+    found = region_graph(nodes, to_the_next, stronger_side)
     weights = edge_weights(found.evidence, found.length, bias, attractive, length_exponent)
     return Graph(int(nodes.max()) + 1, found.edges, weights)
 

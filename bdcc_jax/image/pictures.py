@@ -1,7 +1,5 @@
 """Pictures to try things on, and pictures of segmentations."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 
@@ -9,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray
+from .evidence import check_probabilities, finite_map
 
 PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket")
 """What :func:`example_picture` offers; all come inside scikit-image, without any download."""
@@ -96,13 +95,8 @@ def checked_picture(image: ArrayLike) -> FloatArray:
             "image must have shape (height, width), (height, width, 3) or (height, width, 4), "
             f"not {np.shape(image)}"
         )
-    if array.dtype.kind not in "buf":
-        raise ValueError(f"image must hold unsigned integers or floats, not {array.dtype}")
-    scale = np.iinfo(array.dtype).max if array.dtype.kind == "u" else 1
-    pixels: FloatArray = array.astype(np.float64) / scale
-    bad = ~((pixels >= 0) & (pixels <= 1))
-    if bad.any():
-        raise ValueError(f"image must hold values between 0 and 1: one is {pixels[bad][0]}")
+    pixels = finite_map(array, "image")
+    check_probabilities(pixels, "image")
     if pixels.shape[2] == 1:
         return np.repeat(pixels, 3, axis=2)
     if pixels.shape[2] == 4:

@@ -1,7 +1,5 @@
 """Which regions of a label image meet at given offsets, and what the pixels say about it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,11 +44,6 @@ def renumbered(labels: ArrayLike, ignore_label: int | None = None) -> IntArray:
     else:
         nodes[counted] = np.unique(values, return_inverse=True)[1]
     return nodes
-
-
-def unit_offsets(dimensions: int) -> list[Offset]:
-    """The offsets to the next pixel along every axis."""
-    return [tuple(row) for row in np.eye(dimensions, dtype=int).tolist()]
 
 
 def region_graph(

@@ -1,7 +1,5 @@
 """From a picture to a graph of superpixels, and to its segmentation."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

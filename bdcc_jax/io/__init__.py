@@ -1,16 +1,12 @@
 """Instance files: :func:`read` and :func:`write`; one module a format."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 from ..instance.graph import Graph
-from .errors import FormatError
-from .files import check_target, read_bytes, write_bytes
+from .files import FormatError, check_target, read_bytes, write_bytes
 from .formats import EXPECTED, FORMATS, check_format, format_of_name, recognise
-from .given_labels import read_labels
-from .labels import write_labels
+from .labels import read_labels, write_labels
 
 __all__ = ["FORMATS", "FormatError", "load", "read", "read_labels", "write", "write_labels"]
 
@@ -59,28 +55,23 @@ def load(path: str | os.PathLike[str], format: str | None = None) -> tuple[Graph
         check_format(format)
     path = Path(path)
     try:
-        return _load(path, format)
+        data = read_bytes(path)
+        if not data.strip():
+            raise FormatError(f"{path}: the file is empty; expected {EXPECTED}")
+        name = recognise(data, path) if format is None else format
+        graph: Graph = FORMATS[name].decode(data, str(path))
+        _check_nodes(graph)
+        return graph, name
+    except FormatError:
+        raise
+    except ValueError as error:  # what Graph refuses
+        raise FormatError(f"{path}: {error}") from error
     except MemoryError as error:
         raise MemoryError(
             f"{path}: too little memory to read this file of {path.stat().st_size} bytes; give the "
             "process more (ulimit -v, or the limit of a job), or convert the file to .npz where "
             "there is more: that takes less to read than text"
         ) from error
-
-
-def _load(path: Path, format: str | None) -> tuple[Graph, str]:
-    data = read_bytes(path)
-    if not data.strip():
-        raise FormatError(f"{path}: the file is empty; expected {EXPECTED}")
-    name = recognise(data, path) if format is None else format
-    try:
-        graph = FORMATS[name].decode(data, str(path))
-        _check_nodes(graph)
-    except FormatError:
-        raise
-    except ValueError as error:  # what Graph refuses
-        raise FormatError(f"{path}: {error}") from error
-    return graph, name
 
 
 def write(

@@ -7,8 +7,6 @@ order of the edges: lexicographic in a complete graph; in a grid axis by axis, t
 running fastest, of the nodes too. Written: the general graph.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -18,7 +16,7 @@ from ..base.arrays import IntArray
 from ..base.validation import MAX_NODES
 from ..instance.graph import Graph
 from . import hdf5
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening
 
 GENERAL, COMPLETE, GRID = 10000, 10002, 10003

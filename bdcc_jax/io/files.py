@@ -1,7 +1,5 @@
 """Bytes in and out of files: gzip both ways, and writing that is all or nothing."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
@@ -10,7 +8,7 @@ import zlib
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import FormatError
+from ..instance.graph import Graph
 
 GZIP_MAGIC = b"\x1f\x8b"
 
@@ -19,6 +17,10 @@ ALWAYS_INFLATED = 2**26
 
 MAX_RATIO = 100
 """Larger content may have this many times the bytes of its file; text of numbers has 3 to 20."""
+
+
+class FormatError(ValueError):
+    """A file's content is not what its format asks for; says where and what was expected."""
 
 
 def read_bytes(path: Path) -> bytes:
@@ -84,3 +86,12 @@ def write_bytes(path: Path, data: bytes, *, force: bool) -> None:
 def suffix_of(path: Path) -> str:
     """The suffix that tells the format: the last one, ``.gz`` aside, in lower case."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+def refuse_names(graph: Graph, what: str) -> None:
+    """Raise ValueError if the nodes have names, which this kind of file would lose."""
+    if graph.names is not None:
+        raise ValueError(
+            f"{what} has no place for node names: write .npz or an edge list, or drop them "
+            "(Graph(graph.n, graph.edges, graph.weights), or bdcc-jax convert --drop-names)"
+        )

@@ -1,32 +1,14 @@
 """Which format a file is in: by what it starts with, then by its name, then by its first edge."""
 
-from __future__ import annotations
-
 import reprlib
 from pathlib import Path
-from typing import Protocol
+from types import ModuleType
 
-from ..instance.graph import Graph
 from . import andres, multicut, npz, opengm, pace, signed, triples
-from .errors import FormatError
-from .files import suffix_of
+from .files import FormatError, suffix_of
 from .text import Opening
 
-
-class Codec(Protocol):
-    """What the module of a format offers."""
-
-    def recognises(self, opening: Opening, /) -> bool:
-        """Whether content is of this format, if it is of none that is asked before."""
-
-    def decode(self, data: bytes, name: str, /) -> Graph:
-        """Read content; ``name`` is for error messages."""
-
-    def encode(self, graph: Graph, /) -> bytes:
-        """Write content; ValueError if the format cannot hold the graph."""
-
-
-FORMATS: dict[str, Codec] = {
+FORMATS: dict[str, ModuleType] = {
     "npz": npz,
     "multicut": multicut,
     "triples": triples,
@@ -35,6 +17,8 @@ FORMATS: dict[str, Codec] = {
     "opengm": opengm,
     "andres": andres,
 }
+"""Each module has ``recognises`` (whether an Opening is of this format, if it is of none that is
+asked before), ``decode`` (bytes to a graph) and ``encode`` (ValueError if it cannot hold one)."""
 
 SUFFIXES = {
     ".npz": "npz",

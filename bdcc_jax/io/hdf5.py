@@ -4,8 +4,6 @@ What a file says about itself is not trusted: links and storage that lead out of
 refused, and so is a dataset that declares more than :func:`inflation_limit` allows.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Callable, Iterator
@@ -14,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import FormatError
-from .files import inflation_limit
+from .files import FormatError, inflation_limit
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
 
@@ -34,8 +31,8 @@ class Reader:
         except Exception as error:
             raise self._damaged(error) from error
 
-    def array(self, path: str, kinds: str = "iu", ndim: int = 1) -> np.ndarray:
-        """Read an array of integers (kinds "iu") or real numbers ("iuf")."""
+    def array(self, path: str, kinds: str = "iu", ndim: int | None = 1) -> np.ndarray:
+        """Read an array of integers (kinds "iu") or real numbers ("iuf"); ndim None: of any."""
         what = f"{self._name}: dataset {path!r}"
         try:
             dataset = self._find(path)
@@ -44,11 +41,9 @@ class Reader:
             if dataset.is_virtual or dataset.external:
                 raise FormatError(f"{what} is stored in another file, which is not followed")
             dtype, shape = dataset.dtype, dataset.shape
-            if dtype.kind not in kinds or shape is None or len(shape) != ndim:
-                wanted = "numbers" if "f" in kinds else "integers"
-                raise FormatError(
-                    f"{what}: expected {ndim}-dimensional {wanted}, not {dtype} of shape {shape}"
-                )
+            if dtype.kind not in kinds or shape is None or ndim not in (None, len(shape)):
+                wanted = f"{ndim or 0}-dimensional {'numbers' if 'f' in kinds else 'integers'}"
+                raise FormatError(f"{what}: expected {wanted}, not {dtype} of shape {shape}")
             self._left -= math.prod(shape) * dtype.itemsize
             if self._left < 0:
                 raise FormatError(f"{what} declares the shape {shape}: more than the file can hold")
@@ -61,17 +56,10 @@ class Reader:
 
     def integer(self, path: str) -> int:
         """Read one integer, stored as a scalar or as an array of one."""
-        ndim = 1 if len(self._shape(path)) == 1 else 0
-        array = self.array(path, ndim=ndim)
+        array = self.array(path, ndim=None)
         if array.size != 1:
             raise FormatError(f"{self._name}: dataset {path!r}: expected one integer")
         return int(array.item())
-
-    def _shape(self, path: str) -> tuple[int, ...]:
-        try:
-            return tuple(getattr(self._find(path), "shape", None) or ())
-        except Exception as error:
-            raise self._damaged(error) from error
 
     def _find(self, path: str) -> Any:
         import h5py

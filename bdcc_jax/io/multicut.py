@@ -11,13 +11,11 @@ The first line is the word ``MULTICUT``; all others, comments included, are as
 :mod:`bdcc_jax.io.triples` has them.
 """
 
-from __future__ import annotations
-
 import reprlib
 
 from ..instance.graph import Graph
 from . import triples
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening, content, text_of
 
 HEADER = "MULTICUT"

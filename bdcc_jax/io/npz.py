@@ -5,22 +5,19 @@ and ``names`` (one JSON list as text) if the nodes have names. ``numpy.load`` re
 nothing in it is ever unpickled.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math
 import reprlib
 import sys
 import zipfile
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..instance.graph import Graph
-from .errors import FormatError
-from .files import inflation_limit
+from .files import FormatError, inflation_limit
 from .text import Opening
 
 MAGIC = b"PK\x03\x04"
@@ -35,47 +32,45 @@ def recognises(opening: Opening) -> bool:
 
 def decode(data: bytes, name: str) -> Graph:
     """Read a graph from the content of a file; ``name`` is for error messages."""
-    # zipfile and numpy let all kinds of exceptions out where an archive is damaged.
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {entry.filename: entry for entry in archive.infolist()}
-            wanted = {key: members[f"{key}.npy"] for key in KEYS if f"{key}.npy" in members}
-            _check_sizes(wanted, len(data), name)
-            arrays = {key: read_array(archive, member, name) for key, member in wanted.items()}
-    except (FormatError, MemoryError):
-        raise
-    except Exception as error:
-        raise FormatError(f"{name}: truncated or corrupt npz archive ({error})") from error
-    for key in ("format", "n", "edges", "weights"):
-        if key not in arrays:
-            found = reprlib.repr([*members])
-            raise FormatError(f"{name}: expected an array {key!r}; the archive has {found}")
+    arrays = read_arrays(data, name, KEYS[:-1], KEYS[-1:])
     try:
         if (found := one_text(arrays["format"], "format")) != FORMAT:
             raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
-        return Graph(
-            arrays["n"].item(),
-            arrays["edges"],
-            arrays["weights"],
-            _names(arrays["names"]) if "names" in arrays else None,
-        )
+        names = _names(arrays["names"]) if "names" in arrays else None
+        return Graph(arrays["n"].item(), arrays["edges"], arrays["weights"], names)
     except (ValueError, TypeError) as error:
         raise FormatError(f"{name}: {error}") from error
 
 
 def encode(graph: Graph) -> bytes:
     """Write a graph without any loss; names must be something that JSON can hold."""
-    arrays: dict[str, Any] = {
-        "format": FORMAT,
-        "n": graph.n,
-        "edges": graph.edges,
-        "weights": graph.weights,
-    }
+    arrays: dict[str, Any] = {"n": graph.n, "edges": graph.edges, "weights": graph.weights}
     if graph.names is not None:
         arrays["names"] = json.dumps([_plain(i, name) for i, name in enumerate(graph.names)])
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    np.savez_compressed(buffer, format=FORMAT, **arrays)
     return buffer.getvalue()
+
+
+def read_arrays(
+    data: bytes, name: str, needed: Sequence[str], welcome: Sequence[str] = ()
+) -> dict[str, np.ndarray]:
+    """Read arrays of an archive: those that are needed, and others if they are there."""
+    # zipfile and numpy let all kinds of exceptions out where an archive is damaged.
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+            for key in needed:
+                if key not in members:
+                    found = reprlib.repr([*members])
+                    raise FormatError(f"{name}: expected an array {key!r}; the archive has {found}")
+            wanted = {key: members[key] for key in (*needed, *welcome) if key in members}
+            _check_sizes(wanted, len(data), name)
+            return {key: read_array(archive, member, name) for key, member in wanted.items()}
+    except (FormatError, MemoryError):
+        raise
+    except Exception as error:
+        raise FormatError(f"{name}: truncated or corrupt npz archive ({error})") from error
 
 
 def _check_sizes(members: dict[str, zipfile.ZipInfo], size: int, name: str) -> None:

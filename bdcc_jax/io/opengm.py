@@ -11,8 +11,6 @@ that is reported by a warning: the sum of ``equal``, which is a constant in the 
 on the number of labels, which a clustering does not have. Written: Potts functions, one a factor.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import Any
@@ -22,7 +20,7 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from . import hdf5
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening
 
 POTTS, EXPLICIT = 16006, 16000

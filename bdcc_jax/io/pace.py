@@ -12,15 +12,13 @@ that the disagreement of a clustering is its number of edits. The graph has a we
 files that ask for more than :data:`MOST_PAIRS_IN_A_FILE` are refused before any is made.
 """
 
-from __future__ import annotations
-
 import reprlib
 
 import numpy as np
 
 from ..base.validation import MAX_NODES
 from ..instance.graph import Graph
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening, content, count, text_of
 
 MOST_PAIRS_IN_A_FILE = 2**26

@@ -15,8 +15,6 @@ sorted by name. Written: tabs, one line an edge. The list has no place for nodes
 these are refused, and the order of the nodes is not kept.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import reprlib
@@ -26,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..instance.graph import Graph
-from .errors import FormatError
+from .files import FormatError
 from .text import Opening, is_integer, is_real, table, text_of, weight
 
 _COMMENTS = ("#", "%")

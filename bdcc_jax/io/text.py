@@ -1,7 +1,5 @@
 """What the text formats share: decoding, comments, and numbers that say where they are wrong."""
 
-from __future__ import annotations
-
 import io
 import re
 import reprlib
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.validation import MAX_NODES
-from .errors import FormatError
+from .files import FormatError
 
 _NOT_BLANK = re.compile(rb"[^\s][^\r\n]*")
 _SEPARATOR = re.compile(r"\s*,\s*|\s+")
@@ -44,13 +42,7 @@ def content(text: str, number: int = 1) -> Iterator[tuple[int, list[str]]]:
 
 
 class Opening:
-    """How a file begins, whatever it is: every format asks, and it is looked for once.
-
-    Parameters
-    ----------
-    data : bytes
-        The content of the file.
-    """
+    """How a file begins, whatever it is: every format asks, and it is looked for once."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data

@@ -12,8 +12,6 @@ nodes are isolated a final comment ``# nodes N`` keeps them. It comes last becau
 at the first line that is not an edge.
 """
 
-from __future__ import annotations
-
 import re
 import reprlib
 
@@ -22,7 +20,7 @@ import numpy as np
 from ..base.arrays import FloatArray, IntArray
 from ..base.validation import MAX_NODES
 from ..instance.graph import Graph
-from .errors import FormatError, refuse_names
+from .files import FormatError, refuse_names
 from .text import Opening, content, is_integer, node_id, table, text_of, weight
 
 Edges = tuple[IntArray, IntArray, FloatArray]

@@ -1,7 +1,5 @@
 """Graphs without negative weights as matrices, and all pairs of their nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any

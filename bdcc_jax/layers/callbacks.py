@@ -1,11 +1,9 @@
-"""NumPy functions inside JAX programs.
+"""NumPy functions inside JAX programs, and the exact solver as one of them.
 
 JAX must not be called from a callback: on CPUs that deadlocks once programs run asynchronously,
 on GPUs the stream waits for the callback. So what is called here knows NumPy only; and it
 computes in float64, whatever the caller's ``jax_enable_x64`` is.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 
@@ -13,6 +11,10 @@ import jax
 import numpy as np
 
 from ..base.arrays import FloatArray
+from ..batch import solve_batch
+from ..instance.graph import Graph
+from ..result import Failure, Status
+from .edges import Edges
 
 
 def numpy_callback(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
@@ -38,3 +40,18 @@ def numpy_callback(function: Callable[..., FloatArray]) -> Callable[..., jax.Arr
         return output
 
     return with_callback
+
+
+def optimal_cuts(edges: Edges, weights: FloatArray) -> FloatArray:
+    """For each of B weight vectors the edges that an optimal clustering cuts, as (B, m) of 0, 1."""
+    u, v = edges.pairs.T
+    cuts = np.empty(weights.shape)
+    graphs = [Graph(edges.n, edges.pairs, w) for w in weights]
+    # On the CPU: inside a JAX program, its own device is busy waiting for this answer.
+    for i, result in enumerate(solve_batch(graphs, device="cpu")):
+        if isinstance(result, Failure):
+            raise result.error
+        if result.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt  # what it returns then must not be learnt from
+        cuts[i] = result.labels[u] != result.labels[v]
+    return cuts

@@ -17,13 +17,7 @@ from ..instance.graph import Graph
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """A graph without weights; the edges stay in the order and the direction they came in.
-
-    Examples
-    --------
-    >>> Edges.of([(0, 1), (2, 1)]).n
-    3
-    """
+    """A graph without weights; the edges stay in the order and the direction they came in."""
 
     n: int
     pairs: IntArray

@@ -1,7 +1,5 @@
 """A structured loss: the margin-rescaled hinge against a ground-truth partition."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -11,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
-from .callbacks import numpy_callback
+from .callbacks import numpy_callback, optimal_cuts
 from .edges import Edges
-from .exact import optimal_cuts
 
 
 class StructuredHinge:

@@ -1,7 +1,5 @@
 """The relaxed clustering as a layer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """Perturb and solve: gradients of exact clusterings from two solves each, for large graphs."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -11,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from ..instance.graph import Graph
 from ..options import as_amount, as_count
-from .callbacks import numpy_callback
+from .callbacks import numpy_callback, optimal_cuts
 from .edges import Edges
-from .exact import optimal_cuts
 
 Kept = tuple[jax.Array, jax.Array, jax.Array]
 

@@ -6,8 +6,6 @@ x is the point of this polytope next to ``1/2 - w / smoothing``: unique, and Lip
 in w. The inequalities are found as in a solve: by exact detection, until x violates none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from threading import Lock
 
@@ -18,7 +16,7 @@ from ..base.clock import Clock
 from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.rows import Rows
-from ..options import as_amount
+from ..options import as_amount, as_count
 from ..search.cutting_planes import cutting_planes
 from ..separation.packing import PackingEngine
 from ..separation.paper.ball import VIOLATION
@@ -60,8 +58,7 @@ class LayerOptions:
             raise ValueError(f"smoothing must be positive and finite, not {self.smoothing}")
         if not VIOLATION <= self.violation < 1:
             raise ValueError(f"violation must lie in [{VIOLATION}, 1), not {self.violation}")
-        if isinstance(self.keep, bool) or not isinstance(self.keep, int) or self.keep < 0:
-            raise ValueError(f"keep must be an integer >= 0, not {self.keep!r}")
+        as_count("keep", self.keep, at_least=0)
 
 
 class SmoothedRelaxation:
@@ -69,13 +66,6 @@ class SmoothedRelaxation:
 
     What it returns does not depend on what it remembers, but for the tolerances: rows that are
     missing are found, and others do not cut anything off.
-
-    Parameters
-    ----------
-    edges : Edges
-        The graph.
-    options : LayerOptions
-        Smoothing and staleness.
     """
 
     def __init__(self, edges: Edges, options: LayerOptions) -> None:

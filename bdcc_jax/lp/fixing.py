@@ -1,7 +1,5 @@
 """Decisions that a solution of the LP allows: exact ones, and likely ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The master problem CC_3 as an ILP: HiGHS' branch and bound, which leaves no proof."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -25,20 +23,9 @@ PRESOLVED = 3000
 
 
 class IntegerMaster(Master):
-    """Minimise ``w . x`` over x in {0, 1} and the rows added so far.
+    """Minimise ``w . x`` over x in {0, 1} and the rows added so far, up to the given gaps.
 
-    Parameters
-    ----------
-    weights : ndarray, shape (m,)
-        The objective.
-    rows : Rows
-        Rows to start from.
-    gap : float
-        Relative gap at which to stop.
-    absolute_gap : float
-        The same, absolute.
-    start : callable, optional
-        Returns the cut of the best clustering; every run starts from it.
+    ``start`` returns the cut of the best clustering, from which every run starts.
     """
 
     REMEDIES = ({}, {"presolve": "off"}, {"presolve": "on"})

@@ -21,15 +21,8 @@ class Lagrangian:
     """``w x + sum_i y_i (omega_i x - b_i)``, a lower bound on ``w x`` for every clustering x.
 
     Every clustering satisfies the rows ``omega_i x <= b_i``, so this holds for any ``y >= 0``.
-
-    Attributes
-    ----------
-    reduced : ndarray, shape (m,)
-        Lower bounds on the coefficients ``r = w + omega^T y``, the reduced costs.
-    constant : float
-        Lower bound on ``-b y``.
-    error : ndarray, shape (m,)
-        How much larger the coefficients may be.
+    ``reduced`` are lower bounds on the coefficients ``r = w + omega^T y``, the reduced costs, which
+    may be larger by ``error``; ``constant`` is a lower bound on ``-b y``.
     """
 
     reduced: FloatArray

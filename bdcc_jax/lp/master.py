@@ -116,6 +116,7 @@ class Master:
         k = len(rows)
         if k == 0:
             return
+        self.proven_bound = -np.inf  # the multipliers are of other rows, should Ctrl-C come next
         self._rows = Rows.concatenate([self._rows, rows])
         self._keys = np.concatenate([self._keys, rows.keys()])
         self._age = np.concatenate([self._age, np.zeros(k, dtype=np.int64)])

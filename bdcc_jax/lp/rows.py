@@ -18,16 +18,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 class Rows:
     """Rows in compressed form: row i is ``values[k] * x[indices[k]]`` over its slice of k.
 
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (rows + 1,)
-        Row i is the slice ``starts[i] : starts[i + 1]``.
-    indices : ndarray of int32
-        Edges.
-    values : ndarray of float64
-        The paper's omega: at most 0 on E+, at least 0 on E-.
-    upper : ndarray of float64, shape (rows,)
-        The right-hand sides b.
+    The slice is ``starts[i] : starts[i + 1]``, ``indices`` are edges, ``values`` the paper's omega
+    (at most 0 on E+, at least 0 on E-), and ``upper`` the right-hand sides b.
     """
 
     starts: NDArray[np.int64]
@@ -113,11 +105,6 @@ class Rows:
         """``sum_e omega_e x_e`` of every row."""
         terms = self.values * x[self.indices]
         return np.bincount(self.row_of_entry(), terms, len(self)).astype(np.float64)
-
-    def combine(self, multipliers: FloatArray, m: int) -> FloatArray:
-        """Sum of the rows, each times its multiplier, as a dense vector over the m edges."""
-        scaled = self.values * multipliers[self.row_of_entry()]
-        return np.bincount(self.indices, scaled, m).astype(np.float64)
 
     def row_of_entry(self) -> NDArray[np.int64]:
         """The row that each entry belongs to."""

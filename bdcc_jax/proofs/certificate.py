@@ -41,15 +41,9 @@ class Proof(Protocol):
 class LowerBound:
     """What every clustering of an instance costs at least, and why: never one without the other.
 
-    Attributes
-    ----------
-    value : float
-        No clustering costs less.
-    proof : Proof
-        Why; a snapshot, which nothing that goes on changes.
-    excess : float
-        The best clustering costs at most this much more than an optimum. Finite only where the
-        proof says more about that than the difference of the two bounds does.
+    The proof is a snapshot, which nothing that goes on changes. The best clustering costs at most
+    ``excess`` more than an optimum: finite only where the proof says more about that than the
+    difference of the two bounds does.
     """
 
     value: float
@@ -82,11 +76,7 @@ class AscentProof:
     """The triangles of a dual ascent and their multipliers; their rows are made when asked for."""
 
     relaxed: Relaxed
-
-    @property
-    def proven(self) -> bool:
-        """By the Lagrangian."""
-        return True
+    proven: ClassVar = True
 
     def to_dict(self) -> dict[str, Any]:
         """Write cycle inequalities over edges of the instance, from which chords have gone."""
@@ -125,12 +115,7 @@ class PresolveProof:
     def to_dict(self) -> dict[str, Any]:
         """Write the steps in order; nodes are slots, see ``presolve/steps.py``."""
         steps, slots = self.presolved.log()
-        return {
-            "rule": "presolve",
-            "steps": steps,
-            "nodes": slots,
-            "proof": self.rest.to_dict(),
-        }
+        return {"rule": "presolve", "steps": steps, "nodes": slots, "proof": self.rest.to_dict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +127,7 @@ class Claim:
 
     lower_bound: float
     weaker: Proof
-
-    @property
-    def proven(self) -> bool:
-        """Never."""
-        return False
+    proven: ClassVar = False
 
     def to_dict(self) -> dict[str, Any]:
         """Write the claimed bound, and the proof of the weaker one."""
@@ -168,10 +149,12 @@ def certificate(
 
     Numbers in the proof are in units of 2 to the power of ``-exponent``.
     """
+    data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
+    sha256 = hashlib.sha256(data).hexdigest()
     content: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
-        "instance": {"n": graph.n, "m": graph.m, "sha256": _fingerprint(graph)},
+        "instance": {"n": graph.n, "m": graph.m, "sha256": sha256},
         "status": status,
         "objective": objective,
         "lower_bound": lower_bound,
@@ -183,11 +166,6 @@ def certificate(
         content["exponent"] = exponent
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return {**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
-
-
-def _fingerprint(graph: Graph) -> str:
-    edges, weights = graph.edges.astype("<i8"), graph.weights.astype("<f8")
-    return hashlib.sha256(edges.tobytes() + weights.tobytes()).hexdigest()
 
 
 def combination(rows: list[list[InNodes]], multipliers: FloatArray) -> dict[str, Any]:

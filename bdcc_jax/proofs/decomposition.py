@@ -41,14 +41,7 @@ RELATIVE_ERROR = 2.0**-40
 class Decomposition:
     """The Lagrangian of an instance, decomposed into parts, with the best bound known on each.
 
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    rows, multipliers : Rows, ndarray
-        The rows of the LP and their y.
-    part : ndarray of int, shape (n,)
-        The part of every node, 0, 1, ...; -1 for nodes in none.
+    ``part`` is the part of every node, 0, 1, ...; -1 for nodes in none.
     """
 
     def __init__(self, graph: Graph, rows: Rows, multipliers: FloatArray, part: IntArray) -> None:

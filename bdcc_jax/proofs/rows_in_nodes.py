@@ -1,7 +1,5 @@
 """What the rows of the LP say of nodes: cycles, odd wheels, 2-partitions, valid by their form."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise

@@ -70,7 +70,8 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     shift = 64 + max([0, *(b.bit_length() - 1 for _, b in ratios)])  # 64: for the multipliers
     edges = dict.fromkeys((u, v) for u, v in graph.edges.tolist() if 0 <= u < v < n)
     weights = {e: (a << shift) // b for e, (a, b) in zip(edges, ratios, strict=True)}
-    inner = shift - _ids([said.get("exponent", 0)], shift)[0]  # the unit of numbers in the proof
+    small = all(abs(a) < b for a, b in ratios)  # so that another unit makes none less whole
+    inner = shift - _ids([said.get("exponent", 0)], shift if small else 1)[0]  # unit of the proof
     unit, prover = Fraction(1, 1 << shift), _Prover(inner, WORK * (len(text) + n + m))
     whole = _Graph(_ids(said["labels"], n, size=n), weights, prover)
     upper, slack = unit * whole.cost(), unit * whole.least() / 1000
@@ -178,9 +179,8 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             left.step(*step)
         rest = left.without(_ids(nodes, len(left.at)))
         constant, bound = left.constant + left.negative, self.prove(rest, proof)
-        least, rounded = rest.least() or inf, constant + rest.cost()
-        met = rest.near(bound, rest.met) and graph.near(rounded)
-        graph.met = met and 1000 * (graph.cost() - rounded) <= least
+        met = rest.near(bound, rest.met) and graph.near(rounded := constant + rest.cost())
+        graph.met = met and 1000 * (graph.cost() - rounded) <= (rest.least() or inf)
         return constant + bound
 
     def _by_fixing(self, graph: _Graph, lp: Any, kept: Any, cut: Any, proof: Any) -> int:

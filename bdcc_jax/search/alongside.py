@@ -99,7 +99,7 @@ class Alongside:
         """Stop the search; where time, and not the method, ended the solve, take all it has."""
         self._clock.while_waiting = self._before
         self._stop[0] = True
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_alive():  # else Ctrl-C was there first
             self._thread.join()
         cut_short = isinstance(error, KeyboardInterrupt | SystemError) or (
             isinstance(error, Stop) and error.status in (Status.TIME_LIMIT, Status.STOPPED)

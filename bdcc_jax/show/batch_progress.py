@@ -1,80 +1,44 @@
 """What is done of a batch, in plain lines."""
 
-from __future__ import annotations
-
 import sys
-from typing import Any, Protocol, TextIO
+from typing import Any
 
 from ..base.records import Failure
 from ..base.streams import show
 
-
-class Done(Protocol):
-    """What of a :class:`bdcc_jax.BatchProgress` is shown."""
-
-    @property
-    def index(self) -> int: ...
-    @property
-    def result(self) -> Any: ...
-    @property
-    def done(self) -> int: ...
-    @property
-    def failed(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def eta(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
+INTERVAL = 0.5
+"""Seconds between two lines."""
 
 
 class BatchPrinter:
     """A callback for :func:`bdcc_jax.solve_batch` that prints a line an instance, but not too many.
 
-    Instances that failed or were not closed are always shown, others at most every ``interval``
-    seconds; the last one always.
-
-    Parameters
-    ----------
-    total : int
-        Number of instances.
-    stream : text stream, optional
-        Where to print; standard error by default.
-    interval : float
-        Seconds between two lines.
-    names : list of str, optional
-        Of the instances; their numbers by default.
+    Instances that failed or were not closed are always shown, others at most every INTERVAL
+    seconds; the last one always. ``names`` are those of the instances, in place of numbers.
     """
 
-    def __init__(
-        self,
-        total: int,
-        stream: TextIO | None = None,
-        interval: float = 0.5,
-        names: list[str] | None = None,
-    ) -> None:
-        self._stream, self._interval, self._names = stream, interval, names
+    def __init__(self, total: int, names: list[str] | None = None) -> None:
+        self._names = names
         self._width = max([len(str(total)), *map(len, names or [])])
         self._next = float("-inf")
         self._has_header = False
 
-    def __call__(self, state: Done) -> None:
-        """Show an instance that is done."""
+    def __call__(self, state: Any) -> None:
+        """Show the instance that is done, given a :class:`bdcc_jax.BatchProgress`."""
         bad = isinstance(state.result, Failure) or state.result.status != "optimal"
         if not bad and state.seconds < self._next and state.done < state.total:
             return
-        self._next = state.seconds + self._interval
-        stream = self._stream or sys.stderr
+        self._next = state.seconds + INTERVAL
         if not self._has_header:
             show(
                 f"{'done':>13} {'seconds':>9} {'ETA':>9}  {'instance':<{max(8, self._width)}} "
                 f"{'lower bound':>15} {'upper bound':>15}  status",
-                stream,
+                sys.stderr,
             )
             self._has_header = True
-        show(self._line(state), stream)
+        show(self._line(state), sys.stderr)
 
-    def _line(self, state: Done) -> str:
+    def _line(self, state: Any) -> str:
         name = str(state.index) if self._names is None else self._names[state.index]
         start = (
             f"{f'{state.done}/{state.total}':>13} {state.seconds:>9.1f} {state.eta:>9.1f}  "

@@ -1,20 +1,9 @@
 """The columns of a table of rounds."""
 
-from __future__ import annotations
-
 from ..base.records import Round, relative_gap
 
-HEADINGS = (
-    "",
-    "round",
-    "phase",
-    "seconds",
-    "lower bound",
-    "upper bound",
-    "gap %",
-    "rows",
-    "violated",
-)
+BOUNDS = ("lower bound", "upper bound", "gap %")
+HEADINGS = ("", "round", "phase", "seconds", *BOUNDS, "rows", "violated")
 
 
 def cells(record: Round, *, improved: bool) -> tuple[str, ...]:

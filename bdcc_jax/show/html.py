@@ -1,7 +1,5 @@
 """Tables of names and values as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from html import escape
 

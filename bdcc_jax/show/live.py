@@ -1,7 +1,5 @@
 """The rounds as a table that stays in its place on a terminal, and what goes on between them."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import ExitStack
 from typing import Any, TextIO, cast
@@ -33,6 +31,9 @@ DOING = {
 WIDTHS = (1, 5, 5, 8, 12, 12, 7, 7, 8)
 """Least width of a column, so that it does not move when a number gets longer."""
 
+INTERVAL, LINES = 0.5, 15
+"""Seconds of solving between two lines, and how many of these are seen."""
+
 
 def on_terminal() -> bool:
     """Whether standard error is a terminal that can move its cursor."""
@@ -44,30 +45,13 @@ class LiveTable:
 
     The last line is always the last round; above it are those that
     :class:`~bdcc_jax.show.progress.ProgressPrinter` would print.
-
-    Parameters
-    ----------
-    clock : Clock
-        Of the solve: says what is being done, and for how long.
-    console : rich.console.Console, optional
-        Where to draw; standard error by default.
-    interval : float
-        Seconds of solving between two lines.
-    lines : int
-        How many rounds there is room for.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        console: Console | None = None,
-        *,
-        interval: float = 0.5,
-        lines: int = 15,
-    ) -> None:
-        self._clock, self._interval = clock, interval
-        console = Console(file=_standard_error()) if console is None else console
-        self._lines = max(2, min(lines, console.height - 6))
+    def __init__(self, clock: Clock, console: Console | None = None) -> None:
+        self._clock = clock
+        if console is None:  # drawn on from another thread, where errors would be tracebacks
+            console = Console(file=cast("TextIO", Lenient(sys.stderr)))
+        self._lines = max(2, min(LINES, console.height - 6))
         # Replaced and never changed: another thread draws it.
         self._shown: tuple[tuple[str, ...], ...] = ()
         self._next, self._last_stays = float("-inf"), True
@@ -93,7 +77,7 @@ class LiveTable:
         row = cells(progress.round, improved=progress.improved)
         self._last_stays = progress.improved or progress.round.seconds >= self._next
         if self._last_stays:
-            self._next = progress.round.seconds + self._interval
+            self._next = progress.round.seconds + INTERVAL
         self._shown = (*kept[-self._lines + 1 :], row)
 
     def close(self) -> None:
@@ -115,17 +99,11 @@ class LiveTable:
         spinner = self._spinner
         if spinner is None:
             return Text(seconds)
-        doing = "compiling (kept for the next time)" if self._compiling else self._part()
+        doing = "compiling (kept for the next time)"
+        if not self._compiling:
+            doing = DOING.get(self._clock.part, self._clock.part)
         spinner.update(text=Text(f"{seconds}  {doing}"))
         return spinner
-
-    def _part(self) -> str:
-        return DOING.get(self._clock.part, self._clock.part)
-
-
-def _standard_error() -> TextIO:
-    """Drawn on from another thread, where an error would end in a traceback."""
-    return cast("TextIO", Lenient(sys.stderr))
 
 
 class _Compiling(event.Listener):  # type: ignore[misc]

@@ -1,45 +1,20 @@
-"""Pictures of a result, by matplotlib; each is drawn into given axes, or into a new figure."""
+"""Pictures of a Result, by matplotlib; each is drawn into given axes, or into a new figure."""
 
 from __future__ import annotations
 
 from itertools import accumulate
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.records import Round, Status
-from ..instance.graph import Graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Fill = Literal["picture", "mean", "random"]
-
-
-class Solved(Protocol):
-    """What of a :class:`bdcc_jax.Result` is drawn."""
-
-    @property
-    def graph(self) -> Graph: ...
-    @property
-    def labels(self) -> IntArray: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def lower_bound(self) -> float: ...
-    @property
-    def relative_gap(self) -> float: ...
-    @property
-    def status(self) -> Status: ...
-    @property
-    def n_clusters(self) -> int: ...
-    @property
-    def history(self) -> tuple[Round, ...]: ...
-    @property
-    def timings(self) -> dict[str, float]: ...
 
 
 UPPER_COLOUR, LOWER_COLOUR, BAR_COLOUR = "#c2410c", "#1d4ed8", "#475569"
@@ -54,7 +29,7 @@ def require_matplotlib() -> None:
         raise ImportError('plots need matplotlib: pip install "bdcc-jax[plot]"') from error
 
 
-def plot_bounds(result: Solved, ax: Axes | None = None) -> Axes:
+def plot_bounds(result: Any, ax: Axes | None = None) -> Axes:
     """Both bounds against the time; see :meth:`bdcc_jax.Result.plot_bounds`."""
     ax = _axes(ax)
     rounds, total = result.history, result.timings["total"]
@@ -92,7 +67,7 @@ def plot_bounds(result: Solved, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_timings(result: Solved, ax: Axes | None = None) -> Axes:
+def plot_timings(result: Any, ax: Axes | None = None) -> Axes:
     """Where the time went; see :meth:`bdcc_jax.Result.plot_timings`."""
     ax = _axes(ax)
     total = result.timings["total"]
@@ -112,7 +87,7 @@ def plot_timings(result: Solved, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_cluster_sizes(result: Solved, ax: Axes | None = None) -> Axes:
+def plot_cluster_sizes(result: Any, ax: Axes | None = None) -> Axes:
     """How many clusters have 1, 2, 3-4, 5-8, ... nodes; see the method of ``Result``."""
     ax = _axes(ax)
     classes = np.ceil(np.log2(np.bincount(result.labels))).astype(int)
@@ -133,7 +108,7 @@ def plot_cluster_sizes(result: Solved, ax: Axes | None = None) -> Axes:
 
 
 def plot_segmentation(
-    result: Solved,
+    result: Any,
     image: ArrayLike,
     superpixels: ArrayLike,
     ax: Axes | None = None,

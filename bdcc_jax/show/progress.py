@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal, Protocol, TextIO
+from typing import TYPE_CHECKING, Literal
 
 from ..base.clock import Clock
 from ..base.records import Progress, Round
 from ..base.streams import show
 from .columns import HEADINGS, cells
+
+if TYPE_CHECKING:
+    from .live import LiveTable
 
 ProgressChoice = bool | Literal["live", "plain"]
 """What a caller may ask for; see :func:`bdcc_jax.solve`."""
@@ -16,21 +19,11 @@ ProgressChoice = bool | Literal["live", "plain"]
 WIDTHS = (1, 6, 5, 9, 15, 15, 9, 8, 8)
 LINES_PER_HEADER = 30
 
-
-class View(Protocol):
-    """Shows the rounds of one solve."""
-
-    def start(self) -> None:
-        """The solve begins."""
-
-    def __call__(self, progress: Progress) -> None:
-        """A round has ended."""
-
-    def close(self) -> None:
-        """The solve has ended."""
+INTERVAL = 0.5
+"""Seconds of solving between two lines, unless there is a new best clustering."""
 
 
-def view(wish: ProgressChoice, clock: Clock) -> View | None:
+def view(wish: ProgressChoice, clock: Clock) -> ProgressPrinter | LiveTable | None:
     """Whatever shows the progress in the way that is asked for; None shows nothing."""
     if wish not in (True, False, "live", "plain"):
         raise ValueError(f"progress must be True, False, 'live' or 'plain', not {wish!r}")
@@ -59,40 +52,19 @@ COLUMNS = _line(HEADINGS)
 
 
 class ProgressPrinter:
-    """A callback for :func:`bdcc_jax.solve` that prints one line a round, but not too many.
+    """Prints one line a round to standard error, but not too many.
 
     The first round and every new best clustering (marked ``*``) are always shown, other rounds at
-    most every ``interval`` seconds. :meth:`close` shows the last round if it was left out, and
-    makes the printer ready for another solve.
-
-    Parameters
-    ----------
-    stream : text stream, optional
-        Where to print; standard error by default. Lines that it does not take are dropped.
-    interval : float
-        Seconds of solving between two lines.
-
-    Examples
-    --------
-    >>> import bdcc_jax
-    >>> printer = ProgressPrinter()
-    >>> result = bdcc_jax.solve([[0, 1], [1, 0]], callback=printer)
-    >>> printer.close()
+    most every INTERVAL seconds, and :meth:`close` shows the last one if it was left out.
     """
 
-    def __init__(self, stream: TextIO | None = None, interval: float = 0.5) -> None:
-        if not interval >= 0:
-            raise ValueError(f"interval must be at least 0 seconds, not {interval}")
-        self._stream = stream
-        self._interval = interval
-        self._next = float("-inf")
-        self._lines = 0
-        self._has_header = False
+    def __init__(self) -> None:
+        self._next, self._lines, self._has_header = float("-inf"), 0, False
         self._left_out: Round | None = None
 
     def start(self) -> None:
         """Show the header: a first round may take a while, above all where loops get compiled."""
-        show(COLUMNS, self._stream or sys.stderr)
+        show(COLUMNS, sys.stderr)
         self._has_header = True
 
     def __call__(self, progress: Progress) -> None:
@@ -104,18 +76,16 @@ class ProgressPrinter:
             self._left_out = progress.round
 
     def close(self) -> None:
-        """Show the last round if it was left out, and start anew."""
+        """Show the last round if it was left out."""
         if self._left_out is not None:
             self._show(self._left_out, improved=False)
-        self._next, self._lines, self._left_out = float("-inf"), 0, None
-        self._has_header = False
 
     def _show(self, record: Round, *, improved: bool) -> None:
         if self._lines % LINES_PER_HEADER == 0 and not self._has_header:
             self.start()
         self._has_header = False
         # Looked up late: standard error may have been redirected since.
-        show(_line(cells(record, improved=improved)), self._stream or sys.stderr)
+        show(_line(cells(record, improved=improved)), sys.stderr)
         self._lines += 1
-        self._next = record.seconds + self._interval
+        self._next = record.seconds + INTERVAL
         self._left_out = None

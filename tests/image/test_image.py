@@ -100,8 +100,11 @@ def test_one_superpixel():
         ({"image": np.zeros(4)}, r"image must have shape .* not \(4,\)"),
         ({"image": np.zeros((0, 4))}, r"image must have shape .* not \(0, 4\)"),
         ({"image": np.zeros((4, 4), int)}, "unsigned integers or floats, not int64"),
-        ({"image": np.full((4, 4), 1.5)}, r"values between 0 and 1: one is 1\.5"),
-        ({"image": np.full((4, 4), np.nan)}, "values between 0 and 1: one is nan"),
+        (
+            {"image": np.full((4, 4), 1.5)},
+            r"must lie between 0 and 1: the entry at \(0, 0, 0\) is 1\.5",
+        ),
+        ({"image": np.full((4, 4), np.nan)}, "image must be finite"),
         ({"n_segments": 0}, "n_segments must be from 1 to 4800 pixels, not 0"),
         ({"n_segments": 4801}, "n_segments must be from 1 to 4800 pixels, not 4801"),
         ({"n_segments": 2.5}, r"n_segments must be an integer, not 2\.5"),

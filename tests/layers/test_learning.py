@@ -11,7 +11,7 @@ from pictures import picture
 
 import bdcc_jax
 from bdcc_jax import Status
-from bdcc_jax.layers import MulticutLayer, PerturbedMulticut, StructuredHinge, exact
+from bdcc_jax.layers import MulticutLayer, PerturbedMulticut, StructuredHinge, callbacks
 from bdcc_jax.layers.edges import Edges
 from bdcc_jax.metrics import variation_of_information
 
@@ -57,9 +57,9 @@ class TestPerturbed:
         def interrupted(graphs, **_):
             return [replace(bdcc_jax.solve(g), status=Status.INTERRUPTED) for g in graphs]
 
-        monkeypatch.setattr(exact, "solve_batch", interrupted)
+        monkeypatch.setattr(callbacks, "solve_batch", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            exact.optimal_cuts(Edges.of(self.graph), self.graph.weights[None])
+            callbacks.optimal_cuts(Edges.of(self.graph), self.graph.weights[None])
 
 
 class TestHinge:

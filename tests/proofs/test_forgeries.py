@@ -95,6 +95,16 @@ def test_a_heavy_piece_hides_no_light_one():
                     verify(graph, certificate)
 
 
+@pytest.mark.parametrize("exponent", [0, 1, 10, 63])
+def test_no_unit_of_the_proof_makes_whole_weights_less_whole(exponent):
+    """One unit more than the optimum is not optimal, though little beside the smallest weight."""
+    graph = Graph(5, [(0, 1), (1, 2), (0, 2), (3, 4)], [2000.0, 2001.0, -9000.0, 2.0**52])
+    labels = [0, 0, 1, 2, 2]  # at -6999; the optimum is -7000
+    said = {"status": "optimal", "lower_bound": -7000.0, "exponent": exponent}
+    with pytest.raises(Rejected, match=r"not (proven|different)"):
+        verify(graph, forged(graph, {"rule": "enumeration"}, labels, **said))
+
+
 def test_presolve_hides_no_light_piece():
     """One that it decides, so that only heavy ones are left open."""
     heavy = Graph(8, wheel(7).edges, 1e6 * wheel(7).weights)

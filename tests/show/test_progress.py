@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.result import Progress, Round
 from bdcc_jax.show import live
 from bdcc_jax.show.live import LiveTable
-from bdcc_jax.show.progress import COLUMNS, LINES_PER_HEADER, ProgressPrinter, view
+from bdcc_jax.show.progress import COLUMNS, INTERVAL, LINES_PER_HEADER, ProgressPrinter, view
 
 
 def progress(number, seconds, *, improved=False, phase="lp", lower=-10.0, upper=-8.0):
@@ -37,33 +38,35 @@ def progress(number, seconds, *, improved=False, phase="lp", lower=-10.0, upper=
     return Progress(record, np.zeros(1, dtype=np.int64), improved)
 
 
-def shown(rounds, **settings):
+def printed(rounds):
+    """Return the lines for these rounds."""
+    with redirect_stderr(io.StringIO()) as stream:
+        printer = ProgressPrinter()
+        for state in rounds:
+            assert printer(state) is None  # True would stop the solve
+        printer.close()
+    return stream.getvalue().splitlines()
+
+
+def shown(rounds):
     """Return the numbers of the rounds that are printed."""
-    stream = io.StringIO()
-    printer = ProgressPrinter(stream, **settings)
-    for state in rounds:
-        assert printer(state) is None  # True would stop the solve
-    printer.close()
-    lines = stream.getvalue().splitlines()
-    return [int(line[1:].split()[0]) for line in lines if line != COLUMNS]
+    return [int(line[1:].split()[0]) for line in printed(rounds) if line != COLUMNS]
 
 
 def test_a_line():
-    stream = io.StringIO()
-    ProgressPrinter(stream)(progress(3, 1.5, improved=True, phase="ilp"))
-    header, line = stream.getvalue().splitlines()
+    header, line = printed([progress(3, 1.5, improved=True, phase="ilp")])
     assert header == COLUMNS
     assert line.split() == ["*", "3", "ilp", "1.50", "-10", "-8", "25", "123", "7"]
     assert len(line) == len(header)
 
 
 def test_columns_are_aligned_for_any_value():
-    stream = io.StringIO()
-    printer = ProgressPrinter(stream, interval=0)
     bounds = [(-1e-7, 0.0), (-123456789.123, -1.5e9), (-1.0, 1e300), (-np.inf, np.inf)]
-    for lower, upper in bounds:
-        printer(progress(99999, 1e5, lower=lower, upper=upper))
-    assert {len(line) for line in stream.getvalue().splitlines()} == {len(COLUMNS)}
+    rounds = [
+        progress(99999, 1e5 + i, lower=lower, upper=upper)
+        for i, (lower, upper) in enumerate(bounds)
+    ]
+    assert [len(line) for line in printed(rounds)] == [len(COLUMNS)] * 5
 
 
 def test_first_and_last_round_are_shown():
@@ -75,9 +78,8 @@ def test_last_round_is_not_shown_twice():
 
 
 def test_throttled_by_time():
-    rounds = [progress(i, 0.1 * i) for i in range(21)]
-    assert shown(rounds, interval=1.0) == [0, 10, 20]
-    assert shown(rounds, interval=0.0) == list(range(21))
+    rounds = [progress(i, INTERVAL / 8 * i) for i in range(21)]
+    assert shown(rounds) == [0, 8, 16, 20]
 
 
 def test_new_best_is_always_shown():
@@ -86,31 +88,12 @@ def test_new_best_is_always_shown():
 
 
 def test_header_is_repeated():
-    stream = io.StringIO()
-    printer = ProgressPrinter(stream, interval=0)
-    for i in range(LINES_PER_HEADER + 1):
-        printer(progress(i, float(i)))
-    lines = stream.getvalue().splitlines()
+    lines = printed([progress(i, float(i)) for i in range(LINES_PER_HEADER + 1)])
     assert [i for i, line in enumerate(lines) if line == COLUMNS] == [0, LINES_PER_HEADER + 1]
-
-
-def test_reusable_after_close():
-    stream = io.StringIO()
-    printer = ProgressPrinter(stream)
-    for _ in range(2):
-        printer(progress(1, 0.0))
-        printer.close()
-    first, second = stream.getvalue().splitlines()[:2], stream.getvalue().splitlines()[2:]
-    assert first == second
 
 
 def test_close_without_any_round():
     assert shown([]) == []
-
-
-def test_bad_interval():
-    with pytest.raises(ValueError, match="interval must be at least 0 seconds, not -1"):
-        ProgressPrinter(interval=-1)
 
 
 def test_solve_prints_to_standard_error(capsys):
@@ -140,10 +123,12 @@ def clock():
 
 
 @pytest.fixture
-def table(stream, clock):
+def table(stream, clock, monkeypatch):
     """A table on a terminal of 100 columns."""
     console = Console(file=stream, force_terminal=True, width=100, height=24, color_system=None)
-    table = LiveTable(clock, console, interval=10.0, lines=4)
+    monkeypatch.setattr(live, "INTERVAL", 10.0)
+    monkeypatch.setattr(live, "LINES", 4)
+    table = LiveTable(clock, console)
     table.start()
     yield table
     table.close()

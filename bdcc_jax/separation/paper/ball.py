@@ -6,8 +6,6 @@ E+ only. A violated path from the root to v is shorter than ``x_sv``, so no node
 smaller ball gives rows that are as valid, from shorter cycles.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,17 +24,10 @@ a row of the master is never found again. Integral solutions violate by at least
 class Ball:
     """One violated root with the part of E+ that its subproblem sees.
 
-    Attributes
-    ----------
-    nodes : ndarray of int
-        Node ids, nearest first; ``nodes[0]`` is the root. Positions in it are local ids.
-    edges : ndarray of int
-        Ids of the edges of E+ inside; ``tail`` and ``head`` are their local ends.
-    targets : ndarray of int
-        Local far ends v of the violated edges of E-_s; ``target_edges`` are the ids of these.
-    tree : ndarray of int
-        Per local node the local id of the edge to its parent in the shortest-path tree, -1 at the
-        root.
+    ``nodes`` are ids, nearest first and the root at 0; positions in it are local ids. ``edges`` are
+    ids of E+, ``tail`` and ``head`` their local ends. ``targets`` are the local far ends of the
+    violated edges ``target_edges`` of E-_s. ``tree`` has for every local node the local id of the
+    edge to its parent in the shortest-path tree, -1 at the root.
     """
 
     nodes: IntArray
@@ -60,13 +51,8 @@ class Ball:
 class BallMaker:
     """Cuts balls out of E+.
 
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    size : int or None
-        Keep the shortest paths to the violated edges, and of the nearest nodes as many as make so
-        many in all; None: all that matter.
+    A ball keeps the shortest paths to the violated edges, and of the nearest nodes as many as make
+    ``size`` in all; None: all that matter.
     """
 
     def __init__(self, graph: Graph, size: int | None) -> None:
@@ -83,16 +69,10 @@ class BallMaker:
         targets: IntArray,
         target_edges: IntArray,
     ) -> Ball:
-        """Cut out one ball.
+        """Cut a ball out of ``nodes`` nearer than every target needs, nearest first.
 
-        Parameters
-        ----------
-        nodes : ndarray
-            Nodes nearer than every target needs, nearest first.
-        parent, via : ndarray
-            Per node the position of its parent in the shortest-path tree, and the edge to it.
-        targets, target_edges : ndarray
-            Positions of the violated far ends, and their edges of E-.
+        ``parent`` is the position of a node's parent in the shortest-path tree, ``via`` the edge to
+        it; ``targets`` are the positions of the violated far ends, ``target_edges`` their edges.
         """
         kept = _keep(parent, targets, self.size)
         local = np.cumsum(kept) - 1

@@ -1,7 +1,5 @@
 """Violation detection on the CPU: Dijkstra's algorithm from one root after another."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 
 import numpy as np
@@ -16,17 +14,7 @@ from .ball import VIOLATION, Ball, BallMaker
 
 
 class DijkstraFinder:
-    """Finds the violated roots at a given x.
-
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    cover : Cover
-        The roots and their shares of E-.
-    ball_size : int or None
-        See :class:`BallMaker`.
-    """
+    """Finds the violated roots of a cover at a given x; for the size of balls see BallMaker."""
 
     def __init__(self, graph: Graph, cover: Cover, ball_size: int | None) -> None:
         self._cover = cover

@@ -1,7 +1,5 @@
 """The objectives of the Magnanti-Wong problems (Sec. 5)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +14,7 @@ from .ball import Ball
 class MagnantiWong:
     """Which row to prefer among those that keep the share tau of the optimal violation.
 
-    Parameters
-    ----------
-    tau : float
-        In (0, 1).
-    direction : {'random', 'inverse_weight'}
-        See :class:`bdcc_jax.Options`.
-    rng : numpy.random.Generator
-        For 'random': fresh each time.
+    ``rng`` is for the direction 'random', which is fresh each time; see :class:`bdcc_jax.Options`.
     """
 
     tau: float

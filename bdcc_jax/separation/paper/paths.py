@@ -12,8 +12,6 @@ only nearly conserved) goes along the target's shortest path instead; circulatio
 row, vanish.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,15 +40,9 @@ and costs no rounds."""
 class Flow:
     """A solution of one subproblem, exact or not.
 
-    Attributes
-    ----------
-    edges : ndarray, shape (edges of the ball,)
-        Flow from ``tail`` to ``head`` (negative: the other way).
-    targets : ndarray, shape (targets of the ball,)
-        Flow that enters at each target, the paper's psi^-.
-    fallback : bool
-        Whether the solver gave up: the exact one stepped in, or, if that failed too, the flow is
-        zero and the shortest cycles make the rows.
+    ``edges`` is the flow from ``tail`` to ``head`` of every edge of the ball (negative: the other
+    way), ``targets`` what enters at each target, the paper's psi^-. ``fallback``: the solver gave
+    up, the flow is zero, and the shortest cycles make the rows.
     """
 
     edges: FloatArray

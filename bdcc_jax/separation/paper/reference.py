@@ -11,8 +11,6 @@ The paper bounds ``lambda^- + lambda^+`` by ``w_e`` together; cancelling opposit
 :mod:`.paths` does) brings any solution of the above there at no loss. Likewise "=" for ">=".
 """
 
-from __future__ import annotations
-
 import highspy
 import numpy as np
 
@@ -26,13 +24,7 @@ from .paths import Flow
 
 
 class ReferenceSolver:
-    """Solves one subproblem after another, exactly; what HiGHS does not solve is a flow of zeros.
-
-    Parameters
-    ----------
-    graph : Graph
-        The instance.
-    """
+    """Solves subproblems, exactly and one by one; what HiGHS does not solve is a flow of zeros."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
