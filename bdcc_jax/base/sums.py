@@ -8,19 +8,19 @@ that nobody has to assume that it is nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import fsum, gcd, inf, isfinite, nextafter
+from math import frexp, fsum, gcd, inf, isfinite, ldexp, nextafter
 
 import numpy as np
 
 from .arrays import FloatArray, IntArray
-from .compiled import compiled
+from .compiled import compiled, inlined
 
 EXACT = 2.0**52
 """Multiples of a unit that add up to at most this many units can be added and subtracted in
 float64 without any rounding."""
 
 
-@compiled
+@inlined
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """The rounded sum, and what rounding has lost: together they are exactly ``a + b``."""
     s = a + b
@@ -28,7 +28,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     return s, (a - (s - of_b)) + (b - of_b)
 
 
-@compiled
+@inlined
 def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float, float]:
     """The sum of two pairs as a pair, and at most how much of it is lost."""
     s, e = two_sum(a, b)
@@ -112,6 +112,7 @@ def exact_sum(values: FloatArray) -> tuple[float, float]:
     return high, low
 
 
+@compiled
 def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     """The largest number of which all weights are multiples, if float64 adds them up exactly.
 
@@ -125,15 +126,21 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     >>> exact_unit(np.array([0.1, 1e9]))
     0.0
     """
-    weights = weights[weights != 0.0]
-    if len(weights) == 0:
-        return 0.0
-    mantissa, exponent = np.frexp(np.abs(weights))
-    digits = (mantissa * 2.0**53).astype(np.int64)
-    power = float(np.ldexp(np.minimum(digits & -digits, 2.0**53), exponent - 53).min())
-    if not float(np.abs(weights).sum()) * (1.0 + 2.0**-30) <= most * power:
-        return 0.0
-    return power * float(np.gcd.reduce(np.abs(weights / power).astype(np.int64)))
+    power, total = inf, 0.0
+    for i in range(len(weights)):
+        size = abs(weights[i])
+        if size > 0.0:
+            mantissa, exponent = frexp(size)
+            digits = np.int64(mantissa * 2.0**53)
+            power = min(power, ldexp(float(digits & -digits), exponent - 53))
+            # Multiples of the unit: as long as this is not true, no sum has been rounded.
+            total += size
+            if total > most * power:
+                return 0.0
+    units = 0
+    for i in range(len(weights)):
+        units = gcd(units, np.int64(abs(weights[i]) / power))
+    return power * units if units else 0.0
 
 
 def common_unit(weights: FloatArray) -> float:
