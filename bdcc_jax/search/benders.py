@@ -41,7 +41,7 @@ from ..lp.rows import Rows
 from ..options import Options, RowKind
 from ..primal import fuse, lp_guided, rounding
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation
+from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation, relaxed_bound
 from ..separation.complete import CompleteGraphRows
 from ..separation.device.devices import Devices, Host
 from ..separation.engine import Engine, batched_engine, choose_engine
@@ -311,7 +311,9 @@ class Benders:
                 logger.info("%d subproblems gave only shortest cycles", cut.found.fallbacks)
             if cut.last and not cut.converged:
                 logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
-            self._round(cut.x, cut.converged)
+            self._learn_from_packing(cut.found)
+            if not self._bounds.verdict:
+                self._round(cut.x, cut.converged)
             self._report(cut.found, spent)
             spent = self._new_round()
 
@@ -335,6 +337,12 @@ class Benders:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
         bounds.raise_lower(LowerBound(master.proven_bound, proof))
         return False
+
+    def _learn_from_packing(self, found: Separation) -> None:
+        """The first rows prove a bound with what was packed: on many small instances the optimum."""
+        first = self._master.n_rows == len(found.rows)
+        if first and found.multipliers is not None and not self._integral:
+            self._bounds.raise_lower(relaxed_bound(self._graph, found.rows, found.multipliers))
 
     def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock

@@ -92,7 +92,7 @@ class PackingEngine:
             rows = self._widen(x, violated, clock)
             if self._cut_short:  # there is no time for an LP with these rows either
                 raise TimeLimitReached
-        return Separation(rows, roots, fallbacks=0, satisfied=False)
+        return Separation(rows, roots, fallbacks=0, satisfied=False, multipliers=self._amounts)
 
     def packed_bound(self, clock: Clock) -> LowerBound:
         """A lower bound without any LP, for instances whose LP may never be solved.
@@ -116,10 +116,11 @@ class PackingEngine:
             clock.check()
             if len(rows) > 0 and n_violated > self._futile / 2:
                 break
+            amounts = self._amounts
             wider = self._pack(x, violated, GROWTH * self._reach, clock)
             if 0 < len(wider) < WORTH * len(rows):
                 # The capacities are what keeps the rows few.
-                self._futile = n_violated
+                self._futile, self._amounts = n_violated, amounts
                 break
             self._reach, rows = GROWTH * self._reach, wider
             self._futile = inf
