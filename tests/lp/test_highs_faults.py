@@ -13,6 +13,7 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.base.highs import release_scheduler
 from bdcc_jax.lp.integer_master import IntegerMaster
 from bdcc_jax.lp.master import Master, MasterFailed
+from bdcc_jax.lp.rows import Rows
 
 STATUSES = [
     status
