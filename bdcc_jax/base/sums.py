@@ -96,7 +96,7 @@ def _sum_pair(values: FloatArray) -> tuple[float, float, float]:
     return s, low, lost
 
 
-def exact_sum(values: FloatArray) -> tuple[float, float]:
+def exact_sum(values: FloatArray | Sequence[float]) -> tuple[float, float]:
     """The exact sum, rounded, and what rounding has taken from it (rounded, too).
 
     Examples
@@ -104,12 +104,13 @@ def exact_sum(values: FloatArray) -> tuple[float, float]:
     >>> exact_sum(np.array([1e16, 0.3, -1e16])), exact_sum(np.array([1.0, 1e-30]))
     ((0.3, 0.0), (1.0, 1e-30))
     """
-    high, low, lost = _sum_pair(values)
-    if lost > 0.0 or not isfinite(high):
-        terms = values.tolist()
-        high = fsum(terms)
-        low = fsum([*terms, -high])
-    return high, low
+    if isinstance(values, np.ndarray):
+        high, low, lost = _sum_pair(values)
+        if lost == 0.0 and isfinite(high):
+            return high, low
+        values = values.tolist()
+    high = fsum(values)
+    return high, fsum([*values, -high])
 
 
 @compiled
@@ -168,11 +169,11 @@ def sum_down(terms: FloatArray | Sequence[float]) -> float:
     >>> sum_down([1e16, 0.3, -1e16]), sum_down([1.0, 1e-30, -1e-31])
     (0.3, 1.0)
     """
-    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    total, low = exact_sum(terms)
     return nextafter(total, -inf) if low < 0.0 else total
 
 
 def sum_up(terms: FloatArray | Sequence[float]) -> float:
     """The exact sum, rounded up."""
-    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    total, low = exact_sum(terms)
     return nextafter(total, inf) if low > 0.0 else total

@@ -140,11 +140,7 @@ class Presolved:
             if heaviest[i] > COMPARABLE * start:
                 number, start = number + 1, heaviest[i]
             scale[i] = number
-        return self.by_piece(scale)
-
-    def by_piece(self, values: IntArray) -> IntArray:
-        """The value of its piece for every node of ``graph``."""
-        return np.repeat(values, np.diff(self.piece_starts))
+        return np.repeat(scale, np.diff(self.piece_starts))
 
     @property
     def _first_edge(self) -> IntArray:
@@ -160,9 +156,8 @@ class Presolved:
         labels = np.asarray(labels)
         if labels.shape != (self.graph.n,):
             raise ValueError(f"labels must have shape ({self.graph.n},), not {labels.shape}")
-        piece = self.by_piece(np.arange(self.n_pieces))
-        clusters = canonical_labels(canonical_labels(labels) + piece * self.graph.n)
-        return canonical_labels(self._steps.undo(self._slots, clusters)[: self.original.n])
+        clusters = canonical_labels(labels)
+        return self._steps.undo(self._slots, clusters, self.piece_starts)[: self.original.n]
 
     def log(self) -> tuple[list[list[Any]], list[int]]:
         """All steps in order, and which slot of theirs each node of ``graph`` is."""

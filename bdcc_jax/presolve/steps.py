@@ -19,7 +19,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.compiled import compiled, inlined
-from ..base.components import find
+from ..base.components import find, first_appearance
 
 Array = TypeVar("Array", IntArray, FloatArray)
 
@@ -134,13 +134,13 @@ class Steps:
                 log.append([NAMES[kind], a, b])
         return log
 
-    def undo(self, slots: IntArray, clusters: IntArray) -> IntArray:
-        """Label all slots, given the cluster of those that are left.
+    def undo(self, slots: IntArray, clusters: IntArray, pieces: IntArray) -> IntArray:
+        """Label all slots by first appearance, given the clusters of those that are left.
 
-        ``clusters`` are numbered ``0 .. len(slots) - 1`` and none spans two pieces; the other
-        slots begin in clusters of their own.
+        ``clusters`` are below ``len(slots)``, and none counts for two pieces, the i-th of which is
+        ``slots[pieces[i] : pieces[i + 1]]``. The other slots begin in clusters of their own.
         """
-        return _undo(self.kinds, self.a, self.b, self.n_slots, slots, clusters)
+        return _undo(self.kinds, self.a, self.b, self.n_slots, slots, clusters, pieces)
 
 
 def _neighbours(moved: IntArray) -> dict[int, list[int]]:
@@ -156,10 +156,22 @@ def _neighbours(moved: IntArray) -> dict[int, list[int]]:
 
 @compiled
 def _undo(
-    kinds: IntArray, a: IntArray, b: IntArray, n_slots: int, slots: IntArray, clusters: IntArray
+    kinds: IntArray,
+    a: IntArray,
+    b: IntArray,
+    n_slots: int,
+    slots: IntArray,
+    clusters: IntArray,
+    pieces: IntArray,
 ) -> IntArray:
     label = np.arange(n_slots)
-    label[slots] = n_slots + clusters
+    one = np.full(len(slots), -1)  # position in ``slots`` of the first of each cluster in a piece
+    for p in range(len(pieces) - 1):
+        for i in range(pieces[p], pieces[p + 1]):
+            first = one[clusters[i]]
+            if first < pieces[p]:
+                one[clusters[i]] = first = i
+            label[slots[i]] = n_slots + first
     fresh = n_slots + len(slots)
     merged = np.arange(fresh + np.count_nonzero(kinds == WEAKENED))  # a union-find forest of labels
     for i in range(len(kinds) - 1, -1, -1):
@@ -174,4 +186,4 @@ def _undo(
             label[s] = label[t]
     for s in range(len(label)):
         label[s] = find(merged, label[s])
-    return label
+    return first_appearance(label, len(merged))
