@@ -32,6 +32,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.records import Status
 from ..instance.completion import is_complete, is_dense
 from ..instance.cover import Cover, vertex_cover
 from ..instance.graph import Graph
@@ -316,6 +317,8 @@ class Benders:
                 self._round(cut.x, cut.converged)
             self._report(cut.found, spent)
             spent = self._new_round()
+        if self._bounds.verdict is Status.OPTIMAL:  # which the last LP has proven
+            self._report(Separation(Rows.empty(), 0, fallbacks=0, satisfied=False), spent)
 
     def _new_round(self) -> dict[str, float]:
         """Begin a round; returns what was spent before it."""
@@ -323,12 +326,12 @@ class Benders:
         return dict(self._clock.spent)
 
     def _learn(self) -> bool:
-        """Take over what the master has proven, finished or not; no bound ends the loop."""
+        """Take over what the master has proven, finished or not; says whether that is enough."""
         bounds, master = self._bounds, self._master
         if not self._integral and np.isfinite(master.proven_bound):
             self.lp = master.rows, master.multipliers
         if master.proven_bound <= bounds.lower:
-            return False
+            return bounds.verdict is Status.OPTIMAL
         proof: Proof
         if self._integral:
             known = bounds.proof
@@ -336,7 +339,7 @@ class Benders:
         else:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
         bounds.raise_lower(LowerBound(master.proven_bound, proof))
-        return False
+        return bounds.verdict is Status.OPTIMAL
 
     def _learn_from_packing(self, found: Separation) -> None:
         """The first rows prove a bound with what was packed: on many small instances the optimum."""
