@@ -33,6 +33,8 @@ from .show.progress import ProgressChoice, view
 
 logger = logging.getLogger(__name__)
 
+DEFAULT = Options()
+
 
 def solve(
     graph: GraphLike,
@@ -138,7 +140,7 @@ def check_arguments(
     callback: object,
 ) -> Arguments:
     """Refuse what a solve cannot be asked for."""
-    options = Options() if options is None else options
+    options = DEFAULT if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
     where = devices.place(device, options.engine, options.memory)

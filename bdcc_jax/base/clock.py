@@ -42,7 +42,7 @@ class Clock:
         self._start = time.perf_counter()
         self._limit = inf if time_limit is None else time_limit
         self._work_limit = work_limit
-        self._interrupted = Event() if interrupted is None else interrupted
+        self._interrupted = interrupted
         self._around = around
         self.work = 0.0
         self.device_calls, self.device_seconds = 0, 0.0
@@ -75,7 +75,7 @@ class Clock:
 
     def check_interrupt(self) -> None:
         """Raise KeyboardInterrupt if the main thread was told to stop."""
-        if self._interrupted.is_set():
+        if self._interrupted is not None and self._interrupted.is_set():
             raise KeyboardInterrupt
 
     def waits(self) -> None:

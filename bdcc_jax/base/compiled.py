@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.extending import register_jitable
 
 
 def _stamp(folder: Path) -> str:
     """Another one for every state of the sources with compiled functions in a folder and below."""
     sources = (path.read_bytes() for path in sorted(folder.rglob("*.py")))
-    with_compiled = b"".join(source for source in sources if b"@compiled" in source)
-    return hashlib.sha256(with_compiled).hexdigest()
+    marked = (source for source in sources if b"@compiled" in source or b"@inlined" in source)
+    return hashlib.sha256(b"".join(marked)).hexdigest()
 
 
 _SOURCES = _stamp(Path(__file__).parents[1])
@@ -29,4 +30,13 @@ def compiled(function: Function) -> Function:
     file = getattr(getattr(decorated, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_version"):
         file._version = f"{file._version}, bdcc-jax {_SOURCES}"
+    return decorated
+
+
+def inlined(function: Function) -> Function:
+    """For what compiled functions call, and nobody else: compiled with them, and much sooner.
+
+    Python sees the function as it is written.
+    """
+    decorated: Function = register_jitable(function)
     return decorated

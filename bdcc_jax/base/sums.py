@@ -6,19 +6,19 @@ that nobody has to assume that it is nothing.
 """
 
 from collections.abc import Sequence
-from math import fsum, gcd, inf, isfinite, nextafter
+from math import frexp, fsum, gcd, inf, isfinite, ldexp, nextafter
 
 import numpy as np
 
 from .arrays import FloatArray, IntArray
-from .compiled import compiled
+from .compiled import compiled, inlined
 
 EXACT = 2.0**52
 """Multiples of a unit that add up to at most this many units can be added and subtracted in
 float64 without any rounding."""
 
 
-@compiled
+@inlined
 def two_sum(a: float, b: float) -> tuple[float, float]:
     """The rounded sum, and what rounding has lost: together they are exactly ``a + b``."""
     s = a + b
@@ -26,7 +26,7 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
     return s, (a - (s - of_b)) + (b - of_b)
 
 
-@compiled
+@inlined
 def add(a: float, a_low: float, b: float, b_low: float) -> tuple[float, float, float]:
     """The sum of two pairs as a pair, and at most how much of it is lost."""
     s, e = two_sum(a, b)
@@ -94,7 +94,7 @@ def _sum_pair(values: FloatArray) -> tuple[float, float, float]:
     return s, low, lost
 
 
-def exact_sum(values: FloatArray) -> tuple[float, float]:
+def exact_sum(values: FloatArray | Sequence[float]) -> tuple[float, float]:
     """The exact sum, rounded, and what rounding has taken from it (rounded, too).
 
     Examples
@@ -102,14 +102,16 @@ def exact_sum(values: FloatArray) -> tuple[float, float]:
     >>> exact_sum(np.array([1e16, 0.3, -1e16])), exact_sum(np.array([1.0, 1e-30]))
     ((0.3, 0.0), (1.0, 1e-30))
     """
-    high, low, lost = _sum_pair(values)
-    if lost > 0.0 or not isfinite(high):
-        terms = values.tolist()
-        high = fsum(terms)
-        low = fsum([*terms, -high])
-    return high, low
+    if isinstance(values, np.ndarray):
+        high, low, lost = _sum_pair(values)
+        if lost == 0.0 and isfinite(high):
+            return high, low
+        values = values.tolist()
+    high = fsum(values)
+    return high, fsum([*values, -high])
 
 
+@compiled
 def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     """The largest number of which all weights are multiples, if float64 adds them up exactly.
 
@@ -123,15 +125,21 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     >>> exact_unit(np.array([0.1, 1e9]))
     0.0
     """
-    weights = weights[weights != 0.0]
-    if len(weights) == 0:
-        return 0.0
-    mantissa, exponent = np.frexp(np.abs(weights))
-    digits = (mantissa * 2.0**53).astype(np.int64)
-    power = float(np.ldexp(np.minimum(digits & -digits, 2.0**53), exponent - 53).min())
-    if not float(np.abs(weights).sum()) * (1.0 + 2.0**-30) <= most * power:
-        return 0.0
-    return power * float(np.gcd.reduce(np.abs(weights / power).astype(np.int64)))
+    power, total = inf, 0.0
+    for i in range(len(weights)):
+        size = abs(weights[i])
+        if size > 0.0:
+            mantissa, exponent = frexp(size)
+            digits = np.int64(mantissa * 2.0**53)
+            power = min(power, ldexp(float(digits & -digits), exponent - 53))
+            # Multiples of the unit: as long as this is not true, no sum has been rounded.
+            total += size
+            if total > most * power:
+                return 0.0
+    units = 0
+    for i in range(len(weights)):
+        units = gcd(units, np.int64(abs(weights[i]) / power))
+    return power * units if units else 0.0
 
 
 def common_unit(weights: FloatArray) -> float:
@@ -159,11 +167,11 @@ def sum_down(terms: FloatArray | Sequence[float]) -> float:
     >>> sum_down([1e16, 0.3, -1e16]), sum_down([1.0, 1e-30, -1e-31])
     (0.3, 1.0)
     """
-    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    total, low = exact_sum(terms)
     return nextafter(total, -inf) if low < 0.0 else total
 
 
 def sum_up(terms: FloatArray | Sequence[float]) -> float:
     """The exact sum, rounded up."""
-    total, low = exact_sum(np.asarray(terms, dtype=np.float64))
+    total, low = exact_sum(terms)
     return nextafter(total, inf) if low > 0.0 else total

@@ -40,6 +40,8 @@ def best_of_all(graph: Graph, low: FloatArray | None = None) -> tuple[IntArray, 
     """
     weights, low = graph.weights, np.zeros(graph.m) if low is None else low
     labels = clusterings(graph.n)
+    if graph.m == 0:
+        return labels[0], 0.0
     u, v = graph.edges.T
     cut = labels[:, u] != labels[:, v]
     # Not a product: BLAS adds up in an order that depends on the number of threads.

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.compiled import compiled
 from ..base.components import connected_components, first_appearance
 from ..base.sums import exact_sum, sum_down
 from ..base.validation import (
@@ -278,11 +279,22 @@ class Graph:
 
     def cut(self, labels: ArrayLike) -> BoolArray:
         """Which edges (in the order of ``edges``) join two different clusters."""
+        labels = self._one_a_node(labels)
+        differ: BoolArray = labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
+        return differ
+
+    def _one_a_node(self, labels: ArrayLike) -> NDArray[Any]:
         labels = np.asarray(labels)
         if labels.shape != (self.n,):
             raise ValueError(f"labels must have shape ({self.n},), not {labels.shape}")
-        differ: BoolArray = labels[self.edges[:, 0]] != labels[self.edges[:, 1]]
-        return differ
+        return labels
+
+    def refined(self, labels: IntArray) -> tuple[IntArray, BoolArray]:
+        """Split the clusters that E+ does not hold together, which only cuts negative edges.
+
+        Returns the new clusters, and which edges they cut.
+        """
+        return _refined(self.n, self.edges, self.weights, self._one_a_node(labels))
 
     def objective(self, labels: ArrayLike) -> float:
         """Sum of the weights of the cut edges: what a clustering costs."""
@@ -296,6 +308,20 @@ class Graph:
     def components(self, kept: BoolArray) -> IntArray:
         """Label the nodes by the components of the edges in ``kept``, by first appearance."""
         return connected_components(self.n, self.edges[:, 0], self.edges[:, 1], kept)
+
+
+@compiled
+def _refined(
+    n: int, edges: IntArray, weights: FloatArray, labels: IntArray
+) -> tuple[IntArray, BoolArray]:
+    u, v = edges[:, 0], edges[:, 1]
+    kept = np.empty(len(weights), np.bool_)
+    for e in range(len(weights)):
+        kept[e] = weights[e] > 0.0 and labels[u[e]] == labels[v[e]]
+    finer = connected_components(n, u, v, kept)
+    for e in range(len(weights)):
+        kept[e] = finer[u[e]] != finer[v[e]]
+    return finer, kept
 
 
 def canonical_labels(labels: ArrayLike) -> IntArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import cached_property
 from math import frexp, ldexp
 from time import perf_counter
 from typing import Any
@@ -83,19 +84,28 @@ class Master:
         self._new_rows = 0
         self._prefers_interior = False
         self._quick = True
-        self._highs = highs = highspy.Highs()
+        self.columns = np.arange(len(weights), dtype=np.int32)
+        self._lower, self._upper = np.zeros(len(weights)), np.ones(len(weights))
+
+    @cached_property
+    def _highs(self) -> highspy.Highs:
+        """The model, made when it is first needed: many instances are solved without."""
+        highs, m = highspy.Highs(), len(self.columns)
         highs.silent()
-        m = len(weights)
-        self.columns = np.arange(m, dtype=np.int32)
-        self._lower, self._upper = np.zeros(m), np.ones(m)
         highs.addVars(m, self._lower, self._upper)
-        highs.changeColsCost(m, self.columns, weights / self._scale)
+        highs.changeColsCost(m, self.columns, self._weights / self._scale)
         for option, value in {
             "threads": 1,
             "presolve": "off",  # the next round starts from this round's basis instead
             "solver": "simplex",
         }.items():
             highs.setOptionValue(option, value)
+        _pass_rows(highs, self._rows)
+        return highs
+
+    @property
+    def _has_model(self) -> bool:
+        return "_highs" in vars(self)
 
     @property
     def rows(self) -> Rows:
@@ -121,17 +131,8 @@ class Master:
         self._keys = np.concatenate([self._keys, rows.keys()])
         self._age = np.concatenate([self._age, np.zeros(k, dtype=np.int64)])
         self._new_rows += k
-        status = self._highs.addRows(
-            k,
-            np.full(k, -highspy.kHighsInf),
-            rows.upper,
-            len(rows.indices),
-            rows.starts[:-1].astype(np.int32),
-            rows.indices,
-            rows.values,
-        )
-        if status == highspy.HighsStatus.kError:
-            raise MasterFailed("HiGHS did not take the rows")
+        if self._has_model:
+            _pass_rows(self._highs, rows)
 
     def has(self, rows: Rows) -> bool:
         """Whether each of these rows is here already.
@@ -139,7 +140,7 @@ class Master:
         Rows that x violates and that are here are violated by no more than HiGHS allows itself:
         adding them once more would change nothing, and the loop would go on for ever.
         """
-        return bool(np.isin(rows.keys(), self._keys).all())
+        return set(rows.keys().tolist()) <= set(self._keys.tolist())
 
     def drop_slack_rows(self, x: FloatArray) -> BoolArray:
         """Forget rows that have not mattered for a while, x being the solution of the LP.
@@ -204,6 +205,8 @@ class Master:
         (TimeLimitReached).
         """
         self.proven_bound = -np.inf
+        if self.n_rows == 0 and not self._has_model:
+            return self._solve_without_rows(clock)
         status = self._run(clock)
         x = self._solution(status)
         for settings in self.REMEDIES:
@@ -220,6 +223,14 @@ class Master:
             raise MasterFailed(self._highs.modelStatusToString(status))
         self.proven_bound = self._lower_bound()
         return x
+
+    def _solve_without_rows(self, clock: Clock) -> FloatArray:
+        """Every edge by itself."""
+        clock.check()
+        self.multipliers = np.zeros(0)
+        lagrangian = Lagrangian.of(self._weights, self._rows, self.multipliers)
+        self.proven_bound = lagrangian.bound_within(self._lower, self._upper)
+        return np.where(self._weights < 0.0, self._upper, self._lower)
 
     def _stopped(self, status: Any, clock: Clock) -> bool:
         """Whether it was our limits that ended the run."""
@@ -313,6 +324,20 @@ class Master:
         self.multipliers = multipliers
         lagrangian = Lagrangian.of(self._weights, self._rows, multipliers)
         return lagrangian.bound_within(self._lower, self._upper)
+
+
+def _pass_rows(highs: highspy.Highs, rows: Rows) -> None:
+    status = highs.addRows(
+        len(rows),
+        np.full(len(rows), -highspy.kHighsInf),
+        rows.upper,
+        len(rows.indices),
+        rows.starts[:-1].astype(np.int32),
+        rows.indices,
+        rows.values,
+    )
+    if status == highspy.HighsStatus.kError:
+        raise MasterFailed("HiGHS did not take the rows")
 
 
 def power_of_two(value: float) -> float:

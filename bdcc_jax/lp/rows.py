@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.arrays import BoolArray, FloatArray
+from ..base.compiled import compiled
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -88,14 +89,7 @@ class Rows:
         >>> (some.keys() == some.keys()[0]).tolist()
         [True, True, False]
         """
-        # Sums of 64 bits that wrap do not depend on the order; the steps are those of splitmix64.
-        code = self.indices.astype(np.uint64) * _GOLDEN + self.values.view(np.uint64)
-        code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        code ^= code >> np.uint64(31)
-        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(code, dtype=np.uint64)])
-        keys: NDArray[np.uint64] = np.diff(sums[self.starts]) + self.upper.view(np.uint64) * _GOLDEN
-        return keys
+        return _keys(self.starts, self.indices, self.values.view(np.uint64), self.upper)
 
     def violation(self, x: FloatArray) -> FloatArray:
         """By how much x violates each row."""
@@ -109,3 +103,21 @@ class Rows:
     def row_of_entry(self) -> NDArray[np.int64]:
         """The row that each entry belongs to."""
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+
+@compiled
+def _keys(
+    starts: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: NDArray[np.uint64],
+    upper: NDArray[np.float64],
+) -> NDArray[np.uint64]:
+    """Sums of 64 bits that wrap, in which the order does not count; the steps are splitmix64's."""
+    keys = upper.view(np.uint64) * _GOLDEN
+    for i in range(len(keys)):
+        for k in range(starts[i], starts[i + 1]):
+            code = np.uint64(indices[k]) * _GOLDEN + values[k]
+            code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            keys[i] += code ^ (code >> np.uint64(31))
+    return keys

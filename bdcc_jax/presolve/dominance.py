@@ -41,11 +41,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
-from ..base.compiled import compiled
+from ..base.compiled import inlined
 from ..base.components import find
 from ..base.sums import add
-from .multigraph import NONE, Log, Multigraph, drop, join, push, record, rounded_down, tidy
-from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED
+from .multigraph import NONE, Multigraph, drop, join, push, rounded_down, tidy
+from .steps import DOMINANT, SECLUDED, SIMILAR, WEAKENED, Log, record, with_room
 
 ALWAYS_COMPARED = 64
 """A node is compared with a neighbour of at most this degree, or of at most its own degree."""
@@ -59,23 +59,7 @@ HALVINGS = 10
 """How often the search for the best t halves the interval that holds it."""
 
 
-def dominate(graph: Multigraph, stop: BoolArray) -> list[Log]:
-    """Weaken and join, in place, until nothing more can be; return the steps in order.
-
-    Another thread may set ``stop``: then no further node is visited.
-    """
-    logs = []
-    graph.limits[2] = max(COMPARED_EDGES, COMPARED_SHARE * len(graph.weight))
-    size = 2 * len(graph.weight) + len(graph.parent)  # one visit always fits
-    while graph.limits[1] and not stop[0]:
-        ends = np.empty((3, size), dtype=np.int64)
-        log = Log(ends[0], ends[1], ends[2], np.empty(size), np.zeros(1, dtype=np.int64))
-        _dominate(graph, log, stop)
-        logs.append(log.trimmed())
-    return logs
-
-
-@compiled
+@inlined
 def _weaken(graph: Multigraph, x: int, log: Log) -> None:
     """Weaken the negative edges of x to its positive weight, and sum up what is left."""
     positive, negative, largest = 0.0, 0.0, 0.0
@@ -93,7 +77,7 @@ def _weaken(graph: Multigraph, x: int, log: Log) -> None:
         _weaken_to(graph, x, log)
 
 
-@compiled
+@inlined
 def _weaken_to(graph: Multigraph, x: int, log: Log) -> None:
     """The same where an edge may be weakened: exactly, by sums of pairs."""
     positive, low, lost = 0.0, 0.0, 0.0
@@ -122,7 +106,7 @@ def _weaken_to(graph: Multigraph, x: int, log: Log) -> None:
     graph.total[x], graph.positive[x] = total, positive
 
 
-@compiled
+@inlined
 def _outweighs_all(graph: Multigraph, x: int, e: int) -> bool:
     """Whether edge e of x weighs no less than all its other edges together, whatever their sign."""
     rest, low, lost = -graph.weight[e], -graph.low[e], 0.0
@@ -137,7 +121,7 @@ def _outweighs_all(graph: Multigraph, x: int, e: int) -> bool:
     return _at_most_zero(rest, low, lost)
 
 
-@compiled
+@inlined
 def _secludes(graph: Multigraph, x: int, y: int) -> bool:
     """Whether the edge xy weighs no less than what attracts x or y elsewhere."""
     e = graph.seen[y] >> 1
@@ -165,14 +149,14 @@ def _secludes(graph: Multigraph, x: int, y: int) -> bool:
     return _at_most_zero(rest, low, lost)
 
 
-@compiled
+@inlined
 def _at_most_zero(high: float, low: float, lost: float) -> bool:
     """Whether a sum is surely not positive, though rounding has changed it by up to ``lost``."""
     high, low, off = add(high, low, 2.0 * lost, 0.0)
     return high < 0.0 or (high == 0.0 and off == 0.0)
 
 
-@compiled
+@inlined
 def _rule_of_two(graph: Multigraph, x: int, y: int) -> int:
     """Which rule, if any, joins x with its neighbour y; both are tidy, and x is being visited."""
     w = graph.weight[graph.seen[y] >> 1]
@@ -202,7 +186,7 @@ def _rule_of_two(graph: Multigraph, x: int, y: int) -> int:
     return SIMILAR if similar else NONE
 
 
-@compiled
+@inlined
 def _similar(w: float, alone_x: float, alone_y: float, pairs: FloatArray) -> bool:
     """Whether some t has ``w >= g(t)``, the sum over z of ``|t w_xz - (1 - t) w_yz|``.
 
@@ -226,7 +210,7 @@ def _similar(w: float, alone_x: float, alone_y: float, pairs: FloatArray) -> boo
     return False
 
 
-@compiled
+@inlined
 def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
     """Find a neighbour to join x with, and by which rule; NONE if there is none."""
     off = graph.rounding * (graph.degree[x] + 2) * graph.total[x]
@@ -253,18 +237,21 @@ def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
     return NONE, NONE
 
 
-@compiled
-def _dominate(graph: Multigraph, log: Log, stop: BoolArray) -> None:
-    """Visit nodes until the queue is empty, or the log might not hold the next visit."""
+@inlined
+def dominate(graph: Multigraph, log: Log, stop: BoolArray) -> Log:
+    """Weaken and join, in place, until nothing more can be; returns the log with the steps.
+
+    Another thread may set ``stop``: then no further node is visited.
+    """
+    graph.limits[2] = max(COMPARED_EDGES, COMPARED_SHARE * len(graph.weight))
     while graph.limits[1] > 0 and not stop[0]:
         x = graph.queue[graph.limits[0]]
-        if log.used[0] + graph.degree[x] + 1 > len(log.kind):
-            return
         graph.limits[0] = (graph.limits[0] + 1) % len(graph.queue)
         graph.limits[1] -= 1
         graph.queued[x] = False
         if graph.parent[x] != x:
             continue
+        log = with_room(log, graph.degree[x] + 1, 0)
         tidy(graph, x, log)
         _weaken(graph, x, log)
         partner, rule = _partner(graph, x)
@@ -275,3 +262,5 @@ def _dominate(graph: Multigraph, log: Log, stop: BoolArray) -> None:
         if partner != NONE:
             record(log, rule, x, partner, 0.0)
             join(graph, x, partner)
+    log.off[0] += graph.off[0]
+    return log

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
-from ..base.components import connected_components
-from ..base.sums import sum_parallel_pairs
+from ..base.sums import sum_down
 from ..instance.graph import Graph, canonical_labels
-from .biconnected import biconnected_blocks, split_cut_vertices
-from .dominance import dominate
-from .multigraph import RESIDUE, multigraph, rest
-from .steps import ATTRACTED, NAMES, SEPARATED, SPLIT, TRIANGLE, Steps
-from .triangles import joined_triangles
+from .multigraph import RESIDUE
+from .reduction import reduced
+from .steps import NAMES, Steps
 
 COMPARABLE = 2.0**16
 """Pieces are solved together if the heaviest weights of no two differ by more than this factor."""
@@ -108,7 +105,7 @@ class Presolved:
     @property
     def unchanged(self) -> bool:
         """Whether no rule applied, and every node has edges."""
-        return not self._steps.kinds and self.graph.n == self.original.n
+        return not self._steps and self.graph.n == self.original.n
 
     @property
     def n_pieces(self) -> int:
@@ -119,7 +116,7 @@ class Presolved:
     def pieces(self) -> tuple[Graph, ...]:
         """The pieces as graphs; their labels, one after another, are labels of ``graph``."""
         edges, weights = self.graph.edges, self.graph.weights
-        first_edge = np.searchsorted(edges[:, 0], self.piece_starts)
+        first_edge = self._first_edge
         return tuple(
             Graph._trusted(stop - start, edges[a:b] - start, weights[a:b])
             for start, stop, a, b in zip(
@@ -133,17 +130,22 @@ class Presolved:
 
     def scales(self) -> IntArray:
         """Number the nodes of ``graph`` by how heavy their pieces are: 0 for all if comparably."""
+        if self.graph.m == 0:
+            return np.zeros(self.graph.n, dtype=np.int64)
         sizes = np.abs(self.graph.weights)
-        piece = np.repeat(np.arange(self.n_pieces), np.diff(self.piece_starts))
-        heaviest = np.zeros(self.n_pieces)
-        np.maximum.at(heaviest, piece[self.graph.edges[:, 0]], sizes)
+        heaviest = np.maximum.reduceat(sizes, self._first_edge[:-1])
         order = np.argsort(heaviest, kind="stable")
         scale, number, start = np.zeros(self.n_pieces, dtype=np.int64), 0, heaviest[order[0]]
         for i in order.tolist():
             if heaviest[i] > COMPARABLE * start:
                 number, start = number + 1, heaviest[i]
             scale[i] = number
-        return scale[piece]
+        return np.repeat(scale, np.diff(self.piece_starts))
+
+    @property
+    def _first_edge(self) -> IntArray:
+        """Where the edges of each piece begin, and how many there are."""
+        return np.searchsorted(self.graph.edges[:, 0], self.piece_starts)
 
     def lift(self, labels: ArrayLike) -> IntArray:
         """Turn labels of ``graph`` into labels of the original that cost no more.
@@ -154,32 +156,12 @@ class Presolved:
         labels = np.asarray(labels)
         if labels.shape != (self.graph.n,):
             raise ValueError(f"labels must have shape ({self.graph.n},), not {labels.shape}")
-        piece = np.repeat(np.arange(self.n_pieces), np.diff(self.piece_starts))
-        clusters = canonical_labels(canonical_labels(labels) + piece * self.graph.n)
-        return canonical_labels(self._steps.undo(self._slots, clusters)[: self.original.n])
+        clusters = canonical_labels(labels)
+        return self._steps.undo(self._slots, clusters, self.piece_starts)[: self.original.n]
 
     def log(self) -> tuple[list[list[Any]], list[int]]:
         """All steps in order, and which slot of theirs each node of ``graph`` is."""
         return self._steps.log(), self._slots.tolist()
-
-
-class Rest(NamedTuple):
-    """What is left while the rules run: edges between local nodes, and the slots of these."""
-
-    u: IntArray
-    v: IntArray
-    w: FloatArray
-    low: FloatArray  # what float64 cannot hold of w
-    slots: IntArray
-    changed: BoolArray  # nodes whose edges have changed since they were last looked at
-
-    def compressed(self) -> Rest:
-        """Drop the nodes without edges: they are decided."""
-        used = np.zeros(len(self.slots), dtype=bool)
-        used[self.u] = used[self.v] = True
-        number = np.cumsum(used) - 1
-        u, v = number[self.u], number[self.v]
-        return Rest(u, v, self.w, self.low, self.slots[used], self.changed[used])
 
 
 def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
@@ -214,111 +196,15 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
 
 
 def _presolve(graph: Graph, stop: BoolArray, residue: float) -> Presolved:
-    steps = Steps(graph.n)
-    u, v = graph.edges.T
-    new = np.ones(graph.n, dtype=bool)
-    left = Rest(u, v, graph.weights, np.zeros(graph.m), np.arange(graph.n), new)
-    left = _split(_separate(left, steps), steps)
-    while left.changed.any() and not stop[0]:
-        left = _split(_separate(_dominate(left, steps, stop, residue), steps), steps)
-        if not left.changed.any():
-            left = _join_triangles(left, steps, stop)
-    return _presolved(graph, left, steps)
-
-
-def _separate(left: Rest, steps: Steps) -> Rest:
-    """Cut the negative edges between components of E+.
-
-    They are in no cycle with exactly one negative edge, so nothing forbids to cut them.
-    """
-    u, v, w, low, slots, changed = left
-    component = connected_components(len(slots), u, v, w > 0)
-    apart = component[u] != component[v]
-    costs = np.where(low[apart] < 0.0, np.nextafter(w[apart], -inf), w[apart])  # rounded down
-    steps.add(SEPARATED, slots[u[apart]], slots[v[apart]], costs)
-    changed[u[apart]] = changed[v[apart]] = True
-    return Rest(u[~apart], v[~apart], w[~apart], low[~apart], slots, changed).compressed()
-
-
-def _split(left: Rest, steps: Steps) -> Rest:
-    """Make biconnected blocks independent, and join the nodes of those without negative edges.
-
-    Every cycle is inside one block, so any clusterings of the blocks fit together: the clusters
-    that hold the copies of a cut vertex become one.
-    """
-    u, v, w, low, slots, changed = left
-    block, by_block, n_blocks = biconnected_blocks(len(slots), u, v)
-    mixed = np.bincount(block, w < 0, n_blocks) > 0
-    kept = mixed[block]
-    steps.add(ATTRACTED, slots[u[~kept]], slots[v[~kept]], None)
-    changed[u[~kept]] = changed[v[~kept]] = True
-    ends = slots[np.stack([u, v])]
-    u, v = u.copy(), v.copy()
-    copied = split_cut_vertices(len(slots), u, v, block, by_block, mixed)
-    copies = steps.n_slots + np.arange(len(copied))
-    steps.n_slots += len(copied)
-    steps.add(SPLIT, slots[copied], copies, None)
-    changed[copied] = True
-    slots = np.concatenate([slots, copies])
-    if len(copied):
-        ends = np.concatenate([ends, slots[np.stack([u, v])]])
-        steps.moved.append(ends[:, (ends[0] != ends[2]) | (ends[1] != ends[3])])
-    changed = np.concatenate([changed, np.ones(len(copies), dtype=bool)])
-    return Rest(u[kept], v[kept], w[kept], low[kept], slots, changed).compressed()
-
-
-def _dominate(left: Rest, steps: Steps, stop: BoolArray, residue: float) -> Rest:
-    """Weaken negative edges, and contract positive ones; see ``dominance.py``."""
-    u, v, w, low, slots, changed = left
-    lists = multigraph(u, v, w, low, changed, residue)
-    for log in dominate(lists, stop):
-        steps.add(log.kind, slots[log.a], slots[log.b], log.cost)
-    steps.off += lists.off[0]
-    return Rest(*rest(lists), slots, np.zeros_like(changed)).compressed()
-
-
-def _join_triangles(left: Rest, steps: Steps, stop: BoolArray) -> Rest:
-    """Contract triangles (see ``triangles.py``); their edges are added up at the next visit."""
-    u, v, w, low, slots, changed = left
-    triangles = joined_triangles(len(slots), u, v, w, stop)
-    if len(triangles) == 0:
-        return left
-    a, b, c = triangles.T
-    two, third = np.column_stack([b, c]).ravel(), np.repeat(a, 2)
-    steps.add(TRIANGLE, slots[two], slots[third], None)
-    node = np.arange(len(slots))
-    node[b] = node[c] = a
-    u, v = node[u], node[v]
-    joined = np.zeros(len(slots), dtype=bool)
-    joined[a] = True
-    changed = changed | joined
-    changed[u[joined[v]]] = changed[v[joined[u]]] = True
-    return Rest(u, v, w, low, slots, changed)
-
-
-def _presolved(graph: Graph, left: Rest, steps: Steps) -> Presolved:
-    """Number the nodes that are left piece by piece, and build the reduced graph."""
-    u, v, w, low, slots, _ = left
-    piece = connected_components(len(slots), u, v, np.ones(len(u), dtype=bool))
-    order = np.argsort(piece, kind="stable")
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(piece))])
-    slots = slots[order]
-    if len(slots) == 0:  # any one will do: it is the only one of its cluster until steps are undone
-        starts, slots = np.array([0, 1]), np.array([0])
-    edges, weights, low, lost = sum_parallel_pairs(len(slots), number[u], number[v], w, low)
-    reduced = Graph._trusted(len(slots), edges, weights)
-    counts = dict(zip(NAMES, steps.counts().tolist(), strict=True))
-    return Presolved(
-        original=graph,
-        graph=reduced,
-        constant=steps.constant,
-        removed=Removed(graph.n - reduced.n, graph.m - reduced.m, **counts),
-        nodes=steps.origin(slots),
-        piece_starts=starts,
-        low=low,
-        off=2.0 * (steps.off + lost),
-        _steps=steps,
-        _slots=slots,
+    left, log = reduced(graph.n, graph.edges, graph.weights, residue, stop)
+    edges, weights, low, starts, slots, nodes = left
+    used, n_moved, n_slots = log.used.tolist()
+    steps = Steps(
+        *(part[:used] for part in (log.kind, log.a, log.b, log.cost)), log.moved[:n_moved], n_slots
     )
+    counts = np.bincount(steps.kinds, minlength=len(NAMES)).tolist()
+    rest = Graph._trusted(len(slots), edges, weights)
+    removed = Removed(graph.n - rest.n, graph.m - rest.m, **dict(zip(NAMES, counts, strict=True)))
+    constant = sum_down(steps.costs)
+    off = 2.0 * float(log.off[0])
+    return Presolved(graph, rest, constant, removed, nodes, starts, low, off, steps, slots)

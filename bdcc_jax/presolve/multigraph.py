@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.compiled import compiled
+from ..base.compiled import inlined
 from ..base.components import find
 from ..base.sums import add, exact_unit
-from .steps import SEPARATED
+from .steps import SEPARATED, Log, record
 
 NONE = -1
 
@@ -55,59 +55,48 @@ class Multigraph(NamedTuple):
     residue: float  # see RESIDUE; 0 if residues are kept
 
 
-class Log(NamedTuple):
-    """Steps in local node numbers; ``used`` holds how many there are."""
-
-    kind: IntArray
-    a: IntArray
-    b: IntArray
-    cost: FloatArray
-    used: IntArray
-
-    def trimmed(self) -> Log:
-        """Copy the steps, without the unused rest of the arrays."""
-        kind, a, b, cost, (n,) = self
-        return Log(kind[:n].copy(), a[:n].copy(), b[:n].copy(), cost[:n].copy(), self.used)
-
-
+@inlined
 def multigraph(
     u: IntArray, v: IntArray, w: FloatArray, low: FloatArray, changed: BoolArray, residue: float
 ) -> Multigraph:
     """Build the lists of a graph; the nodes that have ``changed`` set are to be visited."""
     n, m = len(changed), len(w)
-    visits = np.flatnonzero(changed)
-    queue = np.empty(n, dtype=np.int64)
-    queue[: len(visits)] = visits
-    half = np.full((3, 2 * m), NONE, dtype=np.int64)
-    half[2, 0::2], half[2, 1::2] = v, u
-    node = np.full((3, n), NONE, dtype=np.int64)
+    queue, waiting = np.empty(n, np.int64), 0
+    for x in range(n):
+        if changed[x]:
+            queue[waiting] = x
+            waiting += 1
+    head = np.empty(2 * m, np.int64)
+    for e in range(m):
+        head[2 * e], head[2 * e + 1] = v[e], u[e]
+    exact = not low.any() and exact_unit(w, UNROUNDED) > 0.0
     graph = Multigraph(
-        parent=np.arange(n),
-        first=node[0],
-        last=node[1],
-        before=half[0],
-        after=half[1],
-        head=half[2],
-        weight=w.copy(),
-        low=low.copy(),
-        size=np.abs(w),
-        degree=np.zeros(n, dtype=np.int64),
-        total=np.zeros(n),
-        positive=np.zeros(n),
-        queue=queue,
-        queued=changed.copy(),
-        limits=np.array([0, len(visits), 0]),
-        seen=node[2],
-        pairs=np.empty((2, n)),
-        off=np.zeros(1),
-        rounding=0.0 if exact_unit(w, UNROUNDED) and not low.any() else ROUNDING,
-        residue=residue,
+        np.arange(n),  # parent
+        np.full(n, NONE),  # first
+        np.full(n, NONE),  # last
+        np.full(2 * m, NONE),  # before
+        np.full(2 * m, NONE),  # after
+        head,
+        w.copy(),
+        low.copy(),
+        np.abs(w),  # size
+        np.zeros(n, np.int64),  # degree
+        np.zeros(n),  # total
+        np.zeros(n),  # positive
+        queue,
+        changed.copy(),  # queued
+        np.array([0, waiting, 0]),  # limits
+        np.full(n, NONE),  # seen
+        np.empty((2, n)),  # pairs
+        np.zeros(1),  # off
+        0.0 if exact else ROUNDING,
+        residue,
     )
     _link_all(graph)
     return graph
 
 
-@compiled
+@inlined
 def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """List the edges that are left: their ends and both parts of their weights."""
     m = len(graph.weight)
@@ -127,7 +116,7 @@ def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray, FloatArray]
     return u[:k], v[:k], w[:k], low[:k]
 
 
-@compiled
+@inlined
 def _link_all(graph: Multigraph) -> None:
     for h in range(len(graph.head)):
         x = graph.head[h ^ 1]
@@ -142,7 +131,7 @@ def _link_all(graph: Multigraph) -> None:
         graph.positive[x] += max(graph.weight[h >> 1], 0.0)
 
 
-@compiled
+@inlined
 def unlink(graph: Multigraph, x: int, h: int) -> None:
     """Take a half-edge out of the list of x."""
     before, after = graph.before[h], graph.after[h]
@@ -157,7 +146,7 @@ def unlink(graph: Multigraph, x: int, h: int) -> None:
     graph.degree[x] -= 1
 
 
-@compiled
+@inlined
 def push(graph: Multigraph, x: int) -> None:
     """Queue a node whose edges have changed."""
     if not graph.queued[x]:
@@ -166,21 +155,13 @@ def push(graph: Multigraph, x: int) -> None:
         graph.limits[1] += 1
 
 
-@compiled
-def record(log: Log, kind: int, a: int, b: int, cost: float) -> None:
-    """Append a step."""
-    i = log.used[0]
-    log.kind[i], log.a[i], log.b[i], log.cost[i] = kind, a, b, cost
-    log.used[0] = i + 1
-
-
-@compiled
+@inlined
 def rounded_down(high: float, low: float) -> float:
     """Round a pair (see ``sums.py``) down to a float64."""
     return float(np.nextafter(high, -np.inf)) if low < 0.0 else high
 
 
-@compiled
+@inlined
 def tidy(graph: Multigraph, x: int, log: Log) -> None:
     """Sum parallel edges of x, drop its loops and zeros, and note its neighbours in ``seen``.
 
@@ -219,7 +200,7 @@ def tidy(graph: Multigraph, x: int, log: Log) -> None:
         h = graph.after[h]
 
 
-@compiled
+@inlined
 def drop(graph: Multigraph, x: int, h: int) -> None:
     """Drop the edge of a half-edge of x."""
     y = graph.head[h]
@@ -229,7 +210,7 @@ def drop(graph: Multigraph, x: int, h: int) -> None:
     push(graph, y)
 
 
-@compiled
+@inlined
 def join(graph: Multigraph, x: int, y: int) -> None:
     """Contract x into y; the lists are joined in constant time, and tidied later."""
     small = x if graph.degree[x] < graph.degree[y] else y

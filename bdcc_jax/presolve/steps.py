@@ -12,15 +12,16 @@ made of cut vertices follow. A contracted node keeps the slot of one of its node
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
-from ..base.compiled import compiled
-from ..base.components import find
-from ..base.sums import sum_down
+from ..base.compiled import compiled, inlined
+from ..base.components import find, first_appearance
+
+Array = TypeVar("Array", IntArray, FloatArray)
 
 DOMINANT = 0
 """a was contracted into b, along an edge that outweighs the rest of an end."""
@@ -44,35 +45,75 @@ NAMES = (
 """What the kinds are called in a certificate, and in :class:`~bdcc_jax.presolve.Removed`."""
 
 
-@dataclass
+class Log(NamedTuple):
+    """Steps while they are made, in arrays with room for more."""
+
+    kind: IntArray
+    a: IntArray
+    b: IntArray
+    cost: FloatArray
+    moved: IntArray
+    """Four numbers for every edge that a split has moved: the slots of its ends before and after."""
+    used: IntArray
+    """How many steps, numbers in ``moved``, and slots there are."""
+    off: FloatArray
+    """What sums have lost, and what the edges that were dropped as residues weigh, in all."""
+
+
+@inlined
+def new_log(n: int) -> Log:
+    """No steps, on n slots."""
+    none = np.empty(0, np.int64)
+    return Log(none, none, none, np.empty(0), none, np.array([0, 0, n]), np.zeros(1))
+
+
+@inlined
+def with_room(log: Log, steps: int, moved: int) -> Log:
+    """The same log, with room for so many more steps and moved edges."""
+    room = log.used[0] + steps
+    return Log(
+        grown(log.kind, room),
+        grown(log.a, room),
+        grown(log.b, room),
+        grown(log.cost, room),
+        grown(log.moved, log.used[1] + 4 * moved),
+        log.used,
+        log.off,
+    )
+
+
+@inlined
+def grown(values: Array, room: int) -> Array:
+    """The same values in an array of at least so many."""
+    if room <= len(values):
+        return values
+    larger = np.empty(2 * room, values.dtype)
+    for i in range(len(values)):
+        larger[i] = values[i]
+    return larger
+
+
+@inlined
+def record(log: Log, kind: int, a: int, b: int, cost: float) -> None:
+    """Append a step."""
+    i = log.used[0]
+    log.kind[i], log.a[i], log.b[i], log.cost[i] = kind, a, b, cost
+    log.used[0] = i + 1
+
+
+@dataclass(frozen=True, eq=False)
 class Steps:
-    """The steps so far: what was done, to which slots, and what it adds to the constant."""
+    """All steps: what was done, to which slots, and what it adds to the constant."""
 
+    kinds: IntArray
+    a: IntArray
+    b: IntArray
+    costs: FloatArray
+    moved: IntArray
     n_slots: int
-    kinds: list[IntArray] = field(default_factory=list)
-    ends: list[IntArray] = field(default_factory=list)
-    costs: list[FloatArray] = field(default_factory=list)
-    moved: list[IntArray] = field(default_factory=list)
-    """For each set of splits the edges that moved: their ends before, and after, as four rows."""
-    off: float = 0.0
-    """What sums have lost, and what the edges that were dropped as residues weigh."""
 
-    def add(self, kind: int | IntArray, a: IntArray, b: IntArray, cost: FloatArray | None) -> None:
-        """Append steps of one kind, or of a kind each; without a cost they are free."""
-        if len(a):
-            self.kinds.append(np.broadcast_to(kind, a.shape))
-            self.ends.append(np.stack([a, b]))
-            self.costs.append(np.zeros(len(a)) if cost is None else cost)
-
-    @property
-    def constant(self) -> float:
-        """What all steps add to the constant, rounded down once."""
-        return sum_down(np.concatenate([[0.0], *self.costs]))
-
-    def counts(self) -> IntArray:
-        """How many steps of each kind there are."""
-        none = np.empty(0, dtype=np.int64)
-        return np.bincount(np.concatenate([none, *self.kinds]), minlength=len(NAMES))
+    def __len__(self) -> int:
+        return len(self.kinds)
 
     def log(self) -> list[list[Any]]:
         """List all steps: the name of the rule, and its nodes.
@@ -81,49 +122,31 @@ class Steps:
         names the two nodes that are contracted, and the third.
         """
         log: list[list[Any]] = []
-        moved = iter(self.moved)
-        for kinds, (a, b) in zip(self.kinds, self.ends, strict=True):
-            if kinds[0] == SPLIT:
-                neighbours = _neighbours(next(moved))
-                pairs = zip(a.tolist(), b.tolist(), strict=True)
-                log.extend([NAMES[SPLIT], x, copy, *neighbours[copy]] for x, copy in pairs)
-            elif kinds[0] == TRIANGLE:
-                triples = np.column_stack([a.reshape(-1, 2), b[0::2]]).tolist()
-                log.extend([NAMES[TRIANGLE], *triple] for triple in triples)
+        neighbours = _neighbours(self.moved)
+        steps = zip(self.kinds.tolist(), self.a.tolist(), self.b.tolist(), strict=True)
+        for kind, a, b in steps:
+            if kind == SPLIT:
+                log.append([NAMES[SPLIT], a, b, *neighbours[b]])
+            elif kind == TRIANGLE:
+                _, other, _ = next(steps)
+                log.append([NAMES[TRIANGLE], a, other, b])
             else:
-                names = (NAMES[kind] for kind in kinds.tolist())
-                log.extend(map(list, zip(names, a.tolist(), b.tolist(), strict=True)))
+                log.append([NAMES[kind], a, b])
         return log
 
-    def origin(self, slots: IntArray) -> IntArray:
-        """Name the original node that each slot is, or is a copy of."""
-        origin = np.arange(self.n_slots)
-        for kinds, (a, b) in zip(self.kinds, self.ends, strict=True):
-            if kinds[0] == SPLIT:
-                origin[b] = origin[a]
-        return origin[slots]
+    def undo(self, slots: IntArray, clusters: IntArray, pieces: IntArray) -> IntArray:
+        """Label all slots by first appearance, given the clusters of those that are left.
 
-    def undo(self, slots: IntArray, clusters: IntArray) -> IntArray:
-        """Label all slots, given the cluster of those that are left.
-
-        ``clusters`` are numbered ``0 .. len(slots) - 1`` and none spans two pieces; the other
-        slots begin in clusters of their own.
+        ``clusters`` are below ``len(slots)``, and none counts for two pieces, the i-th of which is
+        ``slots[pieces[i] : pieces[i + 1]]``. The other slots begin in clusters of their own.
         """
-        label = np.arange(self.n_slots)
-        label[slots] = self.n_slots + clusters
-        if not self.kinds:
-            return label
-        kinds, (a, b) = np.concatenate(self.kinds), np.concatenate(self.ends, axis=1)
-        used = self.n_slots + len(slots)
-        merged = np.arange(used + np.count_nonzero(kinds == WEAKENED))
-        _undo(kinds, a, b, label, merged, used)
-        return label
+        return _undo(self.kinds, self.a, self.b, self.n_slots, slots, clusters, pieces)
 
 
 def _neighbours(moved: IntArray) -> dict[int, list[int]]:
     """The neighbours of each copy, as they are named when the copies are made one by one."""
     neighbours: dict[int, list[int]] = defaultdict(list)
-    for u, v, new_u, new_v in moved.T.tolist():
+    for u, v, new_u, new_v in moved.reshape(-1, 4).tolist():
         if new_u != u:
             neighbours[new_u].append(new_v if v != new_v < new_u else v)
         if new_v != v:
@@ -133,9 +156,24 @@ def _neighbours(moved: IntArray) -> dict[int, list[int]]:
 
 @compiled
 def _undo(
-    kinds: IntArray, a: IntArray, b: IntArray, label: IntArray, merged: IntArray, fresh: int
-) -> None:
-    """Undo the steps in ``label``; ``merged`` is a union-find forest of the labels."""
+    kinds: IntArray,
+    a: IntArray,
+    b: IntArray,
+    n_slots: int,
+    slots: IntArray,
+    clusters: IntArray,
+    pieces: IntArray,
+) -> IntArray:
+    label = np.arange(n_slots)
+    one = np.full(len(slots), -1)  # position in ``slots`` of the first of each cluster in a piece
+    for p in range(len(pieces) - 1):
+        for i in range(pieces[p], pieces[p + 1]):
+            first = one[clusters[i]]
+            if first < pieces[p]:
+                one[clusters[i]] = first = i
+            label[slots[i]] = n_slots + first
+    fresh = n_slots + len(slots)
+    merged = np.arange(fresh + np.count_nonzero(kinds == WEAKENED))  # a union-find forest of labels
     for i in range(len(kinds) - 1, -1, -1):
         kind, s, t = kinds[i], a[i], b[i]
         if kind in (SPLIT, ATTRACTED):  # whole clusters become one
@@ -148,3 +186,4 @@ def _undo(
             label[s] = label[t]
     for s in range(len(label)):
         label[s] = find(merged, label[s])
+    return first_appearance(label, len(merged))

@@ -25,11 +25,12 @@ import numpy as np
 
 from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.compiled import compiled
+from ..base.compiled import compiled, inlined
 from ..base.sums import exact_unit
 from .multigraph import ROUNDING, UNROUNDED
 
 
+@compiled
 def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray, stop: BoolArray) -> IntArray:
     """Disjoint triangles to contract, one a row, of a graph without parallel edges.
 
@@ -42,16 +43,18 @@ def joined_triangles(n: int, u: IntArray, v: IntArray, w: FloatArray, stop: Bool
     >>> joined_triangles(4, u, v, w, np.zeros(1, dtype=bool)).tolist()
     [[0, 1, 2]]
     """
-    size, attraction = np.abs(w), np.maximum(w, 0.0)
-    ends = np.concatenate([u, v])
-    total = np.bincount(ends, np.tile(size, 2), n).astype(np.float64)
-    positive = np.bincount(ends, np.tile(attraction, 2), n).astype(np.float64)
-    rounding = 0.0 if exact_unit(w, UNROUNDED) else ROUNDING
-    off = rounding * (np.bincount(ends, minlength=n) + 8) * total
+    total, positive, off = np.zeros(n), np.zeros(n), np.zeros(n)
+    for e in range(len(w)):
+        for x in (u[e], v[e]):
+            total[x] += abs(w[e])
+            positive[x] += max(w[e], 0.0)
+            off[x] += 1.0
+    rounding = 0.0 if exact_unit(w, UNROUNDED) > 0.0 else ROUNDING
+    off = rounding * (off + 8.0) * total
     return _disjoint(adjacency(n, u, v, np.arange(len(w))), w, total, positive, off, stop)
 
 
-@compiled
+@inlined
 def _disjoint(
     edges: Adjacency,
     w: FloatArray,
@@ -86,7 +89,7 @@ def _disjoint(
     return np.array(found).reshape(-1, 3)
 
 
-@compiled
+@inlined
 def _together(
     ab: float,
     ac: float,

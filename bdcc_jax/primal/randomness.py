@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,13 @@ def new_state(seed: int) -> State:
     >>> 0 <= uniform(state) < 1 and uniform(state) != uniform(state)
     True
     """
-    words = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    return words.astype(np.uint64) | np.uint64(1)  # xorshift never leaves 0
+    return np.array([_first_word(seed)], dtype=np.uint64)
+
+
+@cache
+def _first_word(seed: int) -> int:
+    word = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
+    return word | 1  # xorshift never leaves 0
 
 
 @compiled

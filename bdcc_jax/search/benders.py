@@ -32,6 +32,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.records import Status
 from ..instance.completion import is_complete, is_dense
 from ..instance.cover import Cover, vertex_cover
 from ..instance.graph import Graph
@@ -41,7 +42,7 @@ from ..lp.rows import Rows
 from ..options import Options, RowKind
 from ..primal import fuse, lp_guided, rounding
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation
+from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation, relaxed_bound
 from ..separation.complete import CompleteGraphRows
 from ..separation.device.devices import Devices, Host
 from ..separation.engine import Engine, batched_engine, choose_engine
@@ -316,10 +317,14 @@ class Benders:
                 logger.info("%d subproblems gave only shortest cycles", cut.found.fallbacks)
             if cut.last and not cut.converged:
                 logger.info("HiGHS violates rows that it has: the LP ends before all of them hold")
+            self._learn_from_packing(cut.found)
             self._nearly_done = not self._integral and self._few(cut.found.violated_roots)
-            self._round(cut.x, cut.converged or self._nearly_done)
+            if not self._bounds.verdict:
+                self._round(cut.x, cut.converged or self._nearly_done)
             self._report(cut.found, spent)
             spent = self._new_round()
+        if self._bounds.verdict is Status.OPTIMAL:  # which the last LP has proven
+            self._report(Separation(Rows.empty(), 0, fallbacks=0, satisfied=False), spent)
 
     def _few(self, violated_roots: int) -> bool:
         return len(self._cover) >= MANY_ROOTS and violated_roots <= FEW * len(self._cover)
@@ -330,12 +335,12 @@ class Benders:
         return dict(self._clock.spent)
 
     def _learn(self) -> bool:
-        """Take over what the master has proven, finished or not; True if that is all it will do."""
+        """Take over what the master has proven, finished or not; says whether that is enough."""
         bounds, master = self._bounds, self._master
         if not self._integral and np.isfinite(master.proven_bound):
             self.lp = master.rows, master.multipliers
         if master.proven_bound <= bounds.lower:
-            return self._nearly_done
+            return self._nearly_done or bounds.verdict is Status.OPTIMAL
         proof: Proof
         if self._integral:
             known = bounds.proof
@@ -343,7 +348,13 @@ class Benders:
         else:
             proof = Relaxation(self._graph, master.rows, master.multipliers)
         bounds.raise_lower(LowerBound(master.proven_bound, proof))
-        return self._nearly_done
+        return self._nearly_done or bounds.verdict is Status.OPTIMAL
+
+    def _learn_from_packing(self, found: Separation) -> None:
+        """The first rows prove a bound with what was packed: on many small instances the optimum."""
+        first = self._master.n_rows == len(found.rows)
+        if first and found.multipliers is not None and not self._integral:
+            self._bounds.raise_lower(relaxed_bound(self._graph, found.rows, found.multipliers))
 
     def _round(self, x: FloatArray, converged: bool) -> None:
         graph, bounds, clock = self._graph, self._bounds, self._clock

@@ -81,7 +81,7 @@ class Bounds:
         self._lower = graph.negative_sum
         self.proof: Proof = Relaxation.trivial(graph)
         self.labels = np.arange(graph.n)
-        self._cut: BoolArray = graph.cut(self.labels)
+        self._cut: BoolArray = np.ones(graph.m, dtype=bool)
         self._price_labels()
         self.excess = inf
         """No clustering costs less than the best one by more than this: proven. A difference of
@@ -95,11 +95,11 @@ class Bounds:
 
     def offer(self, labels: IntArray) -> bool:
         """Take a clustering if it is better than the best, exactly; say whether it was."""
-        # Splitting a cluster that E+ does not hold together cuts negative edges only.
         graph = self._graph
-        labels = graph.components(graph.positive & ~graph.cut(labels))
-        cut = graph.cut(labels)
+        labels, cut = graph.refined(labels)
         other = cut != self._cut
+        if not other.any():
+            return False
         saved, _ = exact_sum(np.where(cut[other], -graph.weights[other], graph.weights[other]))
         if not saved > 0.0:
             return False

@@ -48,6 +48,8 @@ class Units:
 
     def allowance(self, gap: float) -> float:
         """An absolute gap in these units; infinite where any bounds are close enough."""
+        if self.exponent == 0:
+            return gap
         with np.errstate(over="ignore"):
             return float(np.ldexp(gap, self.exponent))
 

@@ -12,6 +12,7 @@ starves. So the packing starts afresh for the edges that have none, until a pass
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import inf
 
 import numpy as np
@@ -80,6 +81,13 @@ class PackingEngine:
         self._reach = graph.n + 1 if reach is None else reach
         self._futile = inf  # violated edges when longer searches last were in vain
 
+    @cached_property
+    def _apart(self) -> NDArray[np.int8]:
+        """How many edges of E+ are between the ends of each negative edge, if at most three."""
+        cover = self._cover
+        positive = self._graph.positive_adjacency
+        return _edges_between(positive, cover.roots, cover.starts, cover.far_ends)
+
     def separate(self, x: FloatArray, clock: Clock) -> Separation:
         """Cycle inequalities that x violates: some whenever there are any."""
         x = np.where(x < ZERO, 0.0, x)
@@ -92,7 +100,7 @@ class PackingEngine:
             rows = self._widen(x, violated, clock)
             if self._cut_short:  # there is no time for an LP with these rows either
                 raise TimeLimitReached
-        return Separation(rows, roots, fallbacks=0, satisfied=False)
+        return Separation(rows, roots, fallbacks=0, satisfied=False, multipliers=self._amounts)
 
     def packed_bound(self, clock: Clock) -> LowerBound:
         """A lower bound without any LP, for instances whose LP may never be solved.
@@ -112,14 +120,15 @@ class PackingEngine:
         """Pack, and let the searches go further while few rows come out and that helps."""
         n_violated = int(violated.sum())
         rows = self._pack(x, violated, self._reach, clock)
-        while len(rows) < ENOUGH * n_violated and self._reach <= self._graph.n:
+        while len(rows) < ENOUGH * n_violated and 2 * self._reach <= self._graph.n:
             clock.check()
             if len(rows) > 0 and n_violated > self._futile / 2:
                 break
+            amounts = self._amounts
             wider = self._pack(x, violated, GROWTH * self._reach, clock)
             if 0 < len(wider) < WORTH * len(rows):
                 # The capacities are what keeps the rows few.
-                self._futile = n_violated
+                self._futile, self._amounts = n_violated, amounts
                 break
             self._reach, rows = GROWTH * self._reach, wider
             self._futile = inf
@@ -153,6 +162,7 @@ class PackingEngine:
                 cover.starts,
                 cover.edges,
                 cover.far_ends,
+                self._apart,
                 violated,
                 margin * self._narrow,
                 margin * per_edge,
@@ -174,6 +184,7 @@ def _pack(
     shares: IntArray,
     negative_edges: IntArray,
     far_ends: IntArray,
+    apart: NDArray[np.int8],
     violated: BoolArray,
     narrow: float,
     per_edge: float,
@@ -191,6 +202,7 @@ def _pack(
     width = np.empty(len(weights))
     left = np.empty(len(negative_edges))
     has_row = np.zeros(len(negative_edges), np.bool_)
+    hopeful = np.empty(len(negative_edges), np.bool_)  # targets that may yet be reached
     cycles, ends = [np.int32(0) for _ in range(0)], [0]
     amounts = [0.0 for _ in range(0)]
     for number in range(passes):
@@ -203,12 +215,14 @@ def _pack(
         for hops in (2, 3, len(positive.starts)):
             for s in range(len(roots)):
                 share = range(shares[s], shares[s + 1])
+                for j in share:
+                    hopeful[j] = apart[j] <= hops
                 found = True
                 while found and not stop[0]:
                     found = False
                     reach, missing = 0.0, 0
                     for j in share:
-                        if left[j] > narrow:
+                        if hopeful[j] and left[j] > narrow:
                             reach = max(reach, x[negative_edges[j]])
                             tree.wanted[far_ends[j]] = True
                             missing += 1
@@ -229,10 +243,38 @@ def _pack(
                             amounts.append(amount if number == 0 else 0.0)
                             left[j] -= amount
                             has_row[j] = found = True
+                        else:  # edges only get narrower
+                            hopeful[j] = False
                     clear(tree, touched)
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
             break
     return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)
+
+
+@compiled
+def _edges_between(
+    positive: Adjacency, roots: IntArray, shares: IntArray, far_ends: IntArray
+) -> NDArray[np.int8]:
+    """Breadth first from every root: how far its far ends are, 4 if further than 3."""
+    n = len(positive.starts) - 1
+    depth, queue = np.full(n, 4, np.int8), np.empty(n, np.int32)
+    apart = np.empty(len(far_ends), np.int8)
+    for s in range(len(roots)):
+        depth[roots[s]], queue[0] = 0, roots[s]
+        size, i = 1, 0
+        while i < size and depth[queue[i]] < 3:
+            u = queue[i]
+            for k in range(positive.starts[u], positive.starts[u + 1]):
+                v = positive.neighbours[k]
+                if depth[v] == 4:
+                    depth[v], queue[size] = depth[u] + 1, v
+                    size += 1
+            i += 1
+        for j in range(shares[s], shares[s + 1]):
+            apart[j] = depth[far_ends[j]]
+        for i in range(size):
+            depth[queue[i]] = 4
+    return apart
 
 
 @compiled

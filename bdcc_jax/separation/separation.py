@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..base.arrays import FloatArray
 from ..lp.rows import Rows
 
 
@@ -22,12 +23,15 @@ class Separation:
     satisfied : bool
         Whether exact detection has found that x satisfies all cycle inequalities. Nothing else
         may say so: rows that do not come out, and searches that were cut short, say nothing.
+    multipliers : ndarray, optional
+        Of the rows: with these they prove a bound before any LP that has rows is solved.
     """
 
     rows: Rows
     violated_roots: int
     fallbacks: int
     satisfied: bool
+    multipliers: FloatArray | None = None
 
     @staticmethod
     def nothing_violated() -> Separation:

@@ -13,6 +13,7 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.base.highs import release_scheduler
 from bdcc_jax.lp.integer_master import IntegerMaster
 from bdcc_jax.lp.master import Master, MasterFailed
+from bdcc_jax.lp.rows import Rows
 
 STATUSES = [
     status
@@ -84,6 +85,7 @@ def test_a_highs_that_never_works_at_all(monkeypatch, options):
 @pytest.mark.parametrize("x", [[np.nan, 0.0], [0.0]])
 def test_what_is_no_solution_is_not_taken_for_one(monkeypatch, x):
     master = Master(np.array([1.0, -1.0]))
+    master.add(Rows.from_cycles([np.array([1, 0])]))
     solution = SimpleNamespace(col_value=x, dual_valid=False)
     monkeypatch.setattr(highspy.Highs, "getSolution", lambda _: solution)
     with pytest.raises(MasterFailed):

@@ -15,12 +15,12 @@ from bdcc_jax import Graph, solve
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.base.sums import sum_parallel_pairs
 from bdcc_jax.instance.contraction import contract
-from bdcc_jax.presolve import driver, presolve
+from bdcc_jax.presolve import driver, presolve, reduction
 from bdcc_jax.presolve.biconnected import biconnected_blocks
 from bdcc_jax.presolve.dominance import _similar
 from bdcc_jax.presolve.triangles import joined_triangles
 
-RULES = ("_separate", "_split", "_dominate", "_join_triangles")
+RULES = ("separate", "split", "weaken_and_join", "join_triangles")
 
 
 def random_planar(rng, n, kind="normal"):
@@ -84,18 +84,20 @@ FAMILIES = {
 }
 
 
-def only(rules, monkeypatch):
-    for rule in set(RULES) - set(rules):
-        monkeypatch.setattr(driver, rule, lambda left, *_: left)
-    if "_dominate" not in rules:  # it adds up parallel edges, and looks at what has changed
-        monkeypatch.setattr(driver, "_dominate", lambda left, *_: settled(left))
+def apply_only(rule, monkeypatch):
+    """Run the loop as Python, with the other rules replaced by ones that do nothing."""
+    monkeypatch.setattr(driver, "reduced", reduction.reduced.py_func)
+    for other in set(RULES) - {rule}:
+        monkeypatch.setattr(reduction, other, lambda left, log, *_: (left, log))
+    if rule != "weaken_and_join":  # it adds up parallel edges, and looks at what has changed
+        monkeypatch.setattr(reduction, "weaken_and_join", lambda left, log, *_: settled(left, log))
 
 
-def settled(left):
+def settled(left, log):
     n = len(left.slots)
     edges, w, low, _ = sum_parallel_pairs(n, left.u, left.v, left.w, left.low)
-    none = np.zeros_like(left.changed)
-    return driver.Rest(*edges.T, w, low, left.slots, none).compressed()
+    rest = reduction.Rest(*edges.T.copy(), w, low, left.slots, np.zeros_like(left.changed))
+    return reduction.only(rest, np.ones(len(w), dtype=bool)), log
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -115,7 +117,7 @@ def test_brute_force(family):
     ],
 )
 def test_brute_force_of_one_rule(family, rule, monkeypatch):
-    only([rule], monkeypatch)
+    apply_only(rule, monkeypatch)
     rng = np.random.default_rng(len(family))
     presolved = [check(FAMILIES[family](rng, n)) for n in (5, 6, 7, 8) * 5]
     assert sum(p.removed.edges for p in presolved) > 0
