@@ -33,11 +33,10 @@ THROUGHPUT = "subproblems on "
 NO_GPU = "JAX sees no GPU here: the CPU part only."
 
 NOTE = f"""\
-Without presolve, the second of two runs, so without compilation. `device_packing` leaves rounds
-with few violated edges to the host. The master is always HiGHS' on the CPU. Throughput: flow LPs of
-the first, middle and last round, {NODES} nodes each, best of {REPEATS}, with the way to the device
-and back and the decomposition into paths; HiGHS solves the same LPs one after another on one
-core."""
+Without presolve, the second of two runs, so without compilation. The master is always HiGHS' on
+the CPU. Throughput: flow LPs of the first, middle and last round, {NODES} nodes each, best of
+{REPEATS}, with the way to the device and back and the decomposition into paths; HiGHS solves the
+same LPs one after another on one core."""
 
 
 def all_devices() -> list[jax.Device]:
@@ -65,7 +64,7 @@ def solves(device: jax.Device) -> list[Method]:
         _second_run(
             bdcc(f"{engine} on {name_of(device)}", Options(engine=engine, presolve=False), device)
         )
-        for engine in (*engines, "device_packing", "pdlp")
+        for engine in (*engines, "pdlp")
     ]
 
 

@@ -1,5 +1,7 @@
 """The round on a device: valid rows from anything, the same optima, few programs."""
 
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from bdcc_jax.separation.device.device_round import DeviceRound
 from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.device.paths_of_flow import PASSES, UNITS, Chains
 from bdcc_jax.separation.device.rows_of_chains import rows_of_chains
+from bdcc_jax.separation.engine import choose_engine
 from bdcc_jax.separation.paper.ball import VIOLATION
 
 CPU = jax.devices("cpu")[0]
@@ -404,6 +407,29 @@ def test_engines():
         Options(pdlp=3)
     with pytest.raises(ValueError, match="activity must be one of 'price', 'row', not 'wish'"):
         PDLPOptions(activity="wish")
+
+
+@pytest.mark.parametrize(
+    ("platform", "options", "engine"),
+    [
+        ("cpu", Options(), "packing"),
+        ("gpu", Options(), "packing"),
+        ("cpu", Options(tau=0.5), "reference"),
+        ("gpu", Options(tau=0.5), "pdlp"),
+        ("gpu", Options(rows="aggregated"), "pdlp"),
+        ("cpu", Options(engine="pdlp"), "pdlp"),
+        ("gpu", Options(engine="reference"), "reference"),
+    ],
+)
+def test_what_auto_takes(platform, options, engine):
+    assert choose_engine(options, SimpleNamespace(platform=platform)) == engine
+
+
+def test_device_packing_is_deprecated():
+    with pytest.warns(DeprecationWarning, match=r"error in version 0\.3: 'packing', .* its place"):
+        assert Options(engine="device_packing") == Options(engine="packing")
+    with pytest.warns(DeprecationWarning, match=r"0\.3"), pytest.raises(ValueError, match="split"):
+        Options(engine="device_packing", tau=0.5)
 
 
 @pytest.mark.parametrize("name", ["tolerance", "iteration_limit", "single_iterations"])
