@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from numpy.typing import NDArray
 
 from .balls import NODES
 from .flow_lps import Point, Problems, advance, pose, prepare, start
@@ -26,7 +25,6 @@ LANES = {"cpu": (CHUNK, 64), "gpu": (64, 1024)}
 
 LANE_BYTES = 5 * 2**16
 """Device memory that a lane takes, at most."""
-
 
 KINDS = 2
 """Subproblems and variants."""
@@ -99,20 +97,13 @@ def _call(
     run: Callable[..., Any], some: Problems, size: int, shards: int, common: tuple[Any, ...]
 ) -> Chains:
     """One call of the program with so many lanes, of which these are in use."""
-    # Dealt out like cards: every device has its share of a batch that is not full.
+    # Dealt out like cards: every device has its share of a batch that is not full. Copies of the
+    # last lane fill it up.
     lanes, count = np.arange(size).reshape(-1, shards).T.ravel(), len(some.supply)
-    dealt = Problems(*(_deal(array, lanes) for array in some))
+    dealt = Problems(*(array[np.minimum(lanes, count - 1)] for array in some))
     chains = jax.device_get(run(dealt, lanes < count, *common))
     back = np.argsort(lanes)[:count]
     return Chains(*(array[:, back] for array in chains))
-
-
-def _deal(array: NDArray[Any], lanes: NDArray[np.int64]) -> NDArray[Any]:
-    """The given lanes of an array; where it has none, zeros."""
-    dealt = np.zeros((len(lanes), *array.shape[1:]), array.dtype)
-    present = lanes < len(array)
-    dealt[present] = array[lanes[present]]
-    return dealt
 
 
 @lru_cache(maxsize=64)
