@@ -42,6 +42,7 @@ FILE = Path(__file__).with_name("gpu_programs.json")
 BANDWIDTH = {"sm_80": 2.04e12, "sm_90": 3.35e12}
 """Bytes a second: an A100 and an H100 with 80 GB."""
 
+CARD_NAMES = {"sm_80": "A100", "sm_90": "H100"}
 CARD = "sm_80"
 LARGE = "1000000"
 TRIANGLES = 2**21

@@ -117,14 +117,14 @@ def tour(visit: Visit, device: jax.Device, nodes: int) -> None:
     ['ascent: sweep', 'ascent: first-order step']
     """
     graph = planar(nodes)
-    _ascent(visit, graph)
+    ascent_programs(visit, graph)
     _contraction(visit, graph)
     _subproblems(visit, device)
     _detection(visit, device, graph)
 
 
-def _ascent(visit: Visit, graph: Graph) -> None:
-    """The dual ascent: the triangles of the instance itself."""
+def ascent_programs(visit: Visit, graph: Graph) -> None:
+    """Visit those of the dual ascent on an instance of :func:`planar`: all of its triangles."""
     triangles = _triangles(graph)
     size, pairs = room(triangles.shape[1]), room(graph.m + 1)
     a, b, c = _pad(triangles.T, size, pairs - 1).T.astype(np.int32)

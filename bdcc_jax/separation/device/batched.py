@@ -139,7 +139,7 @@ def _round(
 
         def one(kind: Array, state: tuple[Point, Chains]) -> tuple[Point, Chains]:
             before, chains = state
-            posed = pose(method, problems, before, kind > 0, tau, by_row)
+            posed = pose(method, before, kind > 0, tau, by_row)
             point = advance(posed, before, checks)
             found = decompose(problems, point)
             return point, jax.tree.map(lambda a, b: a.at[kind].set(b), chains, found)
