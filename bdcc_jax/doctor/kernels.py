@@ -157,15 +157,12 @@ def _contraction(visit: Visit, graph: Graph) -> None:
 
 def _subproblems(visit: Visit, device: jax.Device) -> None:
     """The LPs of balls, as many as a full batch has; 16 iterations of each."""
-    kind = kind_of(device)
+    kind, some = kind_of(device), _some_problems()
     lanes, chunk = batched.LANES[kind][-1], batched.CHUNK if kind == "cpu" else 0
-    some = _some_problems()
     count = np.arange(lanes) % len(some.supply)
     problems = Problems(*(array[count] for array in some))
-    arguments = (
-        problems, np.ones(lanes, bool), np.int32(1), np.float32(0.5), np.False_, np.int32(1),
-    )  # fmt: skip
-    run = batched._program((device,), chunk)
+    arguments = problems, np.ones(lanes, bool), Settings(1, 0.5, False, 1).as_arrays()
+    run = batched.program((device,), chunk)
     turns = (1, 1) if chunk == 0 else (lanes // chunk, 1, 1)
     memory = lanes * batched.LANE_BYTES
     visit(Call("subproblems: 16 iterations", run, arguments, turns=turns, memory=memory))

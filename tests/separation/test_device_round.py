@@ -350,7 +350,7 @@ def test_few_programs_for_any_instance_and_any_options():
             compiled.append(event)
 
     jax.clear_caches()
-    batched._program.cache_clear()
+    batched.program.cache_clear()
     jax.monitoring.register_event_duration_secs_listener(count)
     try:
         for i, n in enumerate((12, 30, 50, 80, 120, 200, 300, 500, 800, 1200)):
@@ -379,14 +379,13 @@ def lanes_of_zeros(lanes):
     problems = device_round.Problems(
         np.zeros(slots, np.int32), np.zeros(extra, np.int32), *f, np.zeros(lanes, np.float32)
     )
-    common = np.int32(2), np.float32(0.5), np.bool_(True), np.int32(2)
-    return problems, np.ones(lanes, bool), *common
+    return problems, np.ones(lanes, bool), Settings(2, TAU, True, 2).as_arrays()
 
 
 @pytest.mark.parametrize("chunk", [batched.CHUNK, 0], ids=["CPU", "GPU"])
 def test_the_program_needs_no_transfers_and_little_memory_and_lowers_for_cuda(chunk):
     lanes = 2 * batched.CHUNK
-    run, given = batched._program((CPU,), chunk), lanes_of_zeros(lanes)
+    run, given = batched.program((CPU,), chunk), lanes_of_zeros(lanes)
     program = run.lower(*given).compile()
     with jax.transfer_guard("disallow"):
         jax.block_until_ready(program(*jax.device_put(given)))

@@ -79,7 +79,7 @@ def _paths(
         neighbor = balls.neighbor[b].ravel()
         for p in range(passes):
             for t in range(1, NODES):
-                if not (amount[b, p, t] > 0.0) or balls.target[b, t] < 0:
+                if not 0.0 < amount[b, p, t] < np.inf or balls.target[b, t] < 0:
                     continue
                 negative, at = balls.target[b, t], t
                 node, far = balls.nodes[b, t], ends[negative].sum() - root
