@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-Engine = Literal["auto", "packing", "device_packing", "reference", "pdlp"]
+Engine = Literal["auto", "packing", "reference", "pdlp"]
 RowKind = Literal["split", "aggregated"]
 Direction = Literal["random", "inverse_weight"]
 CoverMethod = Literal["greedy", "exact"]
@@ -64,14 +64,13 @@ class Options:
 
     Parameters
     ----------
-    engine : {'auto', 'packing', 'device_packing', 'reference', 'pdlp'}
+    engine : {'auto', 'packing', 'reference', 'pdlp'}
         Who finds violations and solves the Benders subproblems. 'packing': compiled searches that
         pack the violated paths of all roots into shared capacities, on the CPU; split rows only.
-        'device_packing': the same idea in JAX, all roots at once, on any device.
         'reference': Dijkstra and HiGHS, exactly, one root after another, on the CPU. 'pdlp':
         Bellman-Ford and a first-order LP solver in JAX, in batches, on any device. 'auto':
-        'packing' on a CPU and 'device_packing' on a GPU; where tau or aggregated rows are asked
-        for, 'reference' on a CPU and 'pdlp' on a GPU.
+        'packing'; where tau or aggregated rows are asked for, 'reference' on a CPU and 'pdlp' on
+        a GPU. ('device_packing' is deprecated and means 'packing'.)
     rows : {'split', 'aggregated'}
         'aggregated' adds one Benders row a subproblem solution, as the paper does; 'split' adds
         the violated cycle inequalities that this row is the sum of, which are stronger together.
@@ -85,7 +84,7 @@ class Options:
         Subproblems see this many nodes: those on the shortest path to every violated edge (all of
         them, even if they are more), then the nearest to the root. None: all that can matter.
         A search of 'packing' settles this many nodes at first, and more if too few rows come out;
-        with 'device_packing' it is the mean over the searches; 'pdlp' has no more than 64.
+        'pdlp' has no more than 64.
     cover : {'greedy', 'exact'}
         How the roots, a vertex cover of the negative edges, are chosen.
     cover_time_limit : float
@@ -117,8 +116,8 @@ class Options:
     absolute_gap : float
         Stop when the upper and the lower bound differ by at most this.
     memory : int, optional
-        Bytes that the batched calls of 'pdlp' and 'device_packing' may take on each device; what
-        does not fit is done in chunks. None: half of what is free.
+        Bytes that the batched calls of 'pdlp' may take on each device; what does not fit is done
+        in chunks. None: half of what is free.
     pdlp : PDLPOptions
         How the engine 'pdlp' solves its LPs.
 
@@ -149,6 +148,14 @@ class Options:
     pdlp: PDLPOptions = field(default_factory=PDLPOptions)
 
     def __post_init__(self) -> None:
+        if str(self.engine) == "device_packing":
+            warnings.warn(
+                "Options(engine='device_packing') is deprecated and will be an error in version "
+                "0.3: 'packing', whose rows are of the same kind, takes its place",
+                DeprecationWarning,
+                stacklevel=3,
+            )
+            _store(self, engine="packing")
         _check_choice("engine", self.engine, get_args(Engine))
         _check_choice("rows", self.rows, get_args(RowKind))
         _check_choice("direction", self.direction, get_args(Direction))
@@ -157,10 +164,9 @@ class Options:
         _check_choice("dual_ascent", self.dual_ascent, ("auto", True, False))
         for name in ("odd_wheels", "presolve", "heuristics"):
             _check_choice(name, getattr(self, name), (True, False))
-        packs = self.engine in ("packing", "device_packing")
-        if packs and (self.tau is not None or self.rows == "aggregated"):
+        if self.engine == "packing" and (self.tau is not None or self.rows == "aggregated"):
             raise ValueError(
-                f"engine {self.engine!r} has split rows and no Magnanti-Wong problems: "
+                "engine 'packing' has split rows and no Magnanti-Wong problems: "
                 "use 'reference' or 'pdlp' with tau or aggregated rows"
             )
         if not isinstance(self.rounding, tuple):

@@ -25,8 +25,7 @@ import jax
 
 from bdcc_jax.base import compilation_cache
 from bdcc_jax.base.clock import Clock
-from bdcc_jax.doctor.kernels import COLUMNS
-from bdcc_jax.doctor.model import SYNC, Span, of_program, of_turn
+from bdcc_jax.doctor.model import Span, of_program, of_turn
 from bdcc_jax.doctor.program import Cost, Loop
 from bdcc_jax.lp.dual_ascent import DualAscent, batched_cycles, kernels
 from bdcc_jax.options import PDLPOptions
@@ -43,12 +42,13 @@ FILE = Path(__file__).with_name("gpu_programs.json")
 BANDWIDTH = {"sm_80": 2.04e12, "sm_90": 3.35e12}
 """Bytes a second: an A100 and an H100 with 80 GB."""
 
+CARD_NAMES = {"sm_80": "A100", "sm_90": "H100"}
 CARD = "sm_80"
 LARGE = "1000000"
-TRIANGLES, SLOTS, TARGETS = 2**21, 6 * 2**20, 2**21
-"""Of the planar instance with a million nodes, padding included: also arcs and violated edges."""
+TRIANGLES = 2**21
+"""Of the planar instance with a million nodes, padding included."""
 
-TURNS = ("ascent: sweep", "ascent: first-order step", "packing: sweep", "detection: sweep")
+TURNS = ("ascent: sweep", "ascent: first-order step", "detection: sweep")
 """Programs of one loop, a turn of which is worth knowing."""
 
 GAP = 0.01
@@ -106,22 +106,6 @@ def lp_seconds(kinds: int = 1, share: float = 1.0, card: str = CARD) -> Span:
     checks = -(-PDLPOptions().iterations // INNER)
     whole = scaled(program("subproblems: 16 iterations", card=card), share)
     return of_program(whole, (kinds, checks), BANDWIDTH[card])
-
-
-def packing_seconds(
-    slots: int, columns: int, targets: int, passes: int, sweeps: int, matches: int
-) -> Span:
-    """A round of the path packing: so many passes, sweeps in all of them, and matches a pass."""
-    bandwidth, area = BANDWIDTH[CARD], slots * columns / (SLOTS * COLUMNS)
-    sweep = scaled(program("packing: sweep"), area)
-    match = scaled(program("packing: match"), targets / TARGETS)
-    paths = scaled(program("packing: paths"), max(area, targets / TARGETS))
-    others = [scaled(program(f"packing: {name}"), area) for name in ("open", "close")]
-    total = of_turn(sweep.loops[0].turn, bandwidth) + Span(SYNC, SYNC)
-    total *= sweeps
-    for whole, turns in [(match, (matches,)), (paths, ()), *((each, ()) for each in others)]:
-        total += of_program(whole, turns, bandwidth) * passes
-    return total
 
 
 class Replaced:

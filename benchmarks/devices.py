@@ -10,12 +10,15 @@ import jax
 
 from bdcc_jax import Graph, Options, PDLPOptions
 from bdcc_jax.base import compilation_cache
+from bdcc_jax.doctor.kernels import TURNS as CALL_TURNS
+from bdcc_jax.doctor.kernels import Call, ascent_programs, planar
+from bdcc_jax.doctor.model import Span
 from bdcc_jax.separation.device.balls import NODES
 from bdcc_jax.separation.device.batched import LANES, Settings, solve_batch
 from bdcc_jax.separation.device.flow_lps import INNER, Problems
 
 from . import lp_solvers
-from .card_model import BANDWIDTH, TURNS, lp_seconds, turn_seconds
+from .card_model import BANDWIDTH, CARD_NAMES, LARGE, TURNS, lp_seconds, turn_seconds
 from .instances import Instance
 from .markdown import table
 from .methods import Method, Outcome, bdcc
@@ -30,14 +33,14 @@ BATCHES = tuple(4**i for i in range(7))
 REPEATS = 3
 HIGHS_LPS = 256
 THROUGHPUT = "subproblems on "
+SWEEP = "ascent: sweep"
 NO_GPU = "JAX sees no GPU here: the CPU part only."
 
 NOTE = f"""\
-Without presolve, the second of two runs, so without compilation. `device_packing` leaves rounds
-with few violated edges to the host. The master is always HiGHS' on the CPU. Throughput: flow LPs of
-the first, middle and last round, {NODES} nodes each, best of {REPEATS}, with the way to the device
-and back and the decomposition into paths; HiGHS solves the same LPs one after another on one
-core."""
+Without presolve, the second of two runs, so without compilation. The master is always HiGHS' on
+the CPU. Throughput: flow LPs of the first, middle and last round, {NODES} nodes each, best of
+{REPEATS}, with the way to the device and back and the decomposition into paths; HiGHS solves the
+same LPs one after another on one core."""
 
 
 def all_devices() -> list[jax.Device]:
@@ -60,12 +63,12 @@ def jobs(instances: list[Instance]) -> list[Job]:
 
 def solves(device: jax.Device) -> list[Method]:
     """``solve`` with every engine that runs on a device."""
-    engines = ("packing",) if device.platform == "cpu" else ()
+    engines = ("packing", "reference") if device.platform == "cpu" else ()
     return [
         _second_run(
             bdcc(f"{engine} on {name_of(device)}", Options(engine=engine, presolve=False), device)
         )
-        for engine in (*engines, "device_packing", "pdlp")
+        for engine in (*engines, "pdlp")
     ]
 
 
@@ -113,6 +116,35 @@ def _measure(problems: Problems, device: jax.Device) -> float:
         solve_batch(problems, settings, (device,), 2**31)
         seconds.append(time.perf_counter() - begin)
     return min(seconds[1:])
+
+
+def modelled(batch: int, card: str) -> Span:
+    """Seconds for so many LPs on a card, by the model: in calls with as many lanes as suffice."""
+    sizes = LANES["gpu"]
+    lanes = min((size for size in sizes if size >= batch), default=sizes[-1])
+    return lp_seconds(share=lanes / sizes[-1], card=card) * -(-batch // lanes)
+
+
+def sweep_seconds(device: jax.Device, nodes: int) -> float:
+    """Measured seconds of a sweep of the dual ascent on a planar instance, best of some calls."""
+    seconds: list[float] = []
+
+    def visit(call: Call) -> None:
+        if call.name != SWEEP:
+            return
+        arguments = jax.device_put(call.arguments, device)
+        for _ in range(1 + REPEATS):
+            begin = time.perf_counter()
+            jax.block_until_ready(call.function(*arguments, **call.statics))
+            seconds.append((time.perf_counter() - begin) / CALL_TURNS)
+
+    ascent_programs(visit, planar(nodes))
+    return min(seconds[1:])
+
+
+def modelled_sweep(nodes: int, card: str) -> Span:
+    """The same on a card, by the model."""
+    return turn_seconds(SWEEP, nodes / int(LARGE), card)
 
 
 def report(runs: list[Record], out: Path) -> str:
@@ -187,6 +219,9 @@ def draw(batches: list[Record], out: Path) -> str:
         panel.axhline(
             1 / run["highs_seconds"], color=f"C{i}", linestyle="--", label="HiGHS, one by one"
         )
+    for card, style in zip(BANDWIDTH, ("--", ":"), strict=True):
+        speed = [batch / modelled(batch, card).most for batch in BATCHES]
+        panel.plot(BATCHES, speed, style, color="black", label=f"{CARD_NAMES[card]}, a model")
     panel.set(
         xscale="log", yscale="log", xlabel="subproblems in a batch", ylabel="subproblems a second"
     )

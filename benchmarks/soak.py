@@ -36,11 +36,10 @@ OPTIONS = {
     "paper": Options.paper(),
     "paper without Magnanti-Wong": Options.paper(tau=None),
     "reference, split rows": Options(engine="reference", presolve=False, tau=0.5),
-    "device_packing": Options(engine="device_packing", presolve=False),
     "pdlp": Options(engine="pdlp", presolve=False, heuristics=False),
     "paper, pdlp": Options.paper(engine="pdlp"),
 }
-ON_JAX = ("device_packing", "pdlp", "paper, pdlp")
+ON_JAX = ("pdlp", "paper, pdlp")
 """They compile a kernel for every new shape, and keep it: that too is memory."""
 
 HEAVY = ("heavy inside", "heavy beside", "two magnitudes", "cancelling", "smallest")

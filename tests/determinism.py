@@ -14,7 +14,6 @@ OPTIONS = {
     "paper": Options.paper(),
     "reference": Options(engine="reference", tau=0.5, presolve=False),
     "pdlp": Options.paper(engine="pdlp"),
-    "device_packing": Options(engine="device_packing", presolve=False),
 }
 
 

@@ -22,7 +22,6 @@ ENGINES = {
     "packing": Options(presolve=False),
     "reference": Options(engine="reference", presolve=False),
     "paper": Options.paper(),
-    "device_packing": Options(engine="device_packing", presolve=False),
     "pdlp": Options(engine="pdlp", presolve=False),
 }
 
@@ -70,10 +69,10 @@ def child(engine):
 
 for engine in ("packing", "reference", "auto"):
     bdcc_jax.solve(W, options=Options(engine=engine))
-print([child(engine) for engine in ("packing", "reference", "auto", "device_packing")])
-bdcc_jax.solve(W, options=Options(engine="device_packing", presolve=False, heuristics=False))
+print([child(engine) for engine in ("packing", "reference", "auto", "pdlp")])
+bdcc_jax.solve(W, options=Options(engine="pdlp", presolve=False, heuristics=False))
 warnings.simplefilter("ignore")
-print([child(engine) for engine in ("packing", "reference", "auto", "device_packing", "pdlp")])
+print([child(engine) for engine in ("packing", "reference", "auto", "pdlp")])
 """
 
 
@@ -88,4 +87,4 @@ def test_forked_workers():
         env=environment,
         check=False,
     )
-    assert done.stdout.splitlines() == ["[0, 0, 0, 0]", "[0, 0, 0, 3, 3]"], done.stderr
+    assert done.stdout.splitlines() == ["[0, 0, 0, 0]", "[0, 0, 0, 3]"], done.stderr

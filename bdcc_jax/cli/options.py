@@ -18,7 +18,7 @@ def add_options(command: Parser) -> None:
     add("--seed", type=at_least_0(int), default=0, help="of everything random (default: 0)")
     add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
     absent = argparse.SUPPRESS  # so that Options' own defaults hold
-    add("--engine", default=absent, help="auto, packing, device_packing, reference or pdlp")
+    add("--engine", default=absent, help="auto, packing, reference or pdlp")
     add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
     add("--memory", type=int, default=absent, metavar="BYTES", help="for batches on each device")

@@ -33,7 +33,7 @@ SAME = 1e-9
 
 SOLVES = {
     "default": (8000, 0.01, Options()),
-    "device_packing": (1000, 0.0, Options(engine="device_packing", presolve=False)),
+    "pdlp, split rows": (400, 0.0, Options(engine="pdlp", presolve=False)),
     "pdlp, as in the paper": (200, 0.0, Options.paper(0.5, engine="pdlp")),
     "dual ascent": (400, 0.0, Options(dual_ascent=True, presolve=False)),
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.clock import Clock
 from ..instance.cover import Cover, vertex_cover
@@ -20,8 +21,7 @@ from ..lp.dual_ascent import batched_cycles, kernels
 from ..lp.dual_ascent.padding import room
 from ..options import Options
 from ..primal import parallel_contraction
-from ..separation.device import batched, cell_packing, detection, device_packing
-from ..separation.device.arc_groups import arc_groups, bucket, pad
+from ..separation.device import batched, detection
 from ..separation.device.balls import NODES
 from ..separation.device.batched import Settings
 from ..separation.device.device_round import DeviceRound
@@ -32,9 +32,6 @@ from ..separation.device.paths_of_flow import PASSES, Chains
 
 TURNS = 10
 """Sweeps, steps and so on of a call, where a call says how many."""
-
-COLUMNS = 128
-"""Of the path packing."""
 
 HALVINGS = 3
 """How often paths to roots are halved in a round of contraction, about."""
@@ -120,20 +117,19 @@ def tour(visit: Visit, device: jax.Device, nodes: int) -> None:
     ['ascent: sweep', 'ascent: first-order step']
     """
     graph = planar(nodes)
-    _ascent(visit, graph)
+    ascent_programs(visit, graph)
     _contraction(visit, graph)
     _subproblems(visit, device)
     _detection(visit, device, graph)
-    _packing(visit, graph)
 
 
-def _ascent(visit: Visit, graph: Graph) -> None:
-    """The dual ascent: the triangles of the instance itself."""
+def ascent_programs(visit: Visit, graph: Graph) -> None:
+    """Visit those of the dual ascent on an instance of :func:`planar`: all of its triangles."""
     triangles = _triangles(graph)
     size, pairs = room(triangles.shape[1]), room(graph.m + 1)
-    a, b, c = pad(triangles.T, size, pairs - 1).T.astype(np.int32)
+    a, b, c = _pad(triangles.T, size, pairs - 1).T.astype(np.int32)
     none, ones = np.zeros(size, np.float32), np.ones(pairs, np.float32)
-    weights = pad(graph.weights.astype(np.float32), pairs, 0.0)
+    weights = _pad(graph.weights.astype(np.float32), pairs, 0.0)
     arrays: Any = (a, b, c), (none,) * 3, 0.5 * ones, weights, 2.0 * ones
     state = kernels.State(*arrays)
     visit(Call("ascent: sweep", kernels.sweep, (state,), {"sweeps": TURNS}))
@@ -142,8 +138,8 @@ def _ascent(visit: Visit, graph: Graph) -> None:
     visit(Call("ascent: first-order step", kernels.polish, arguments, steps))
     repel, batch = np.flatnonzero(graph.weights < 0.0), batched_cycles.BATCH
     asked = batch * room(-(-len(repel) // batch), least=1)
-    u, v = pad(graph.edges.astype(np.int32), pairs, 0).T.copy()
-    ends = pad(graph.edges[repel].astype(np.int32), asked, 0).T.copy()
+    u, v = _pad(graph.edges.astype(np.int32), pairs, 0).T.copy()
+    ends = _pad(graph.edges[repel].astype(np.int32), asked, 0).T.copy()
     found = (u, v, np.maximum(weights, 0.0), *ends)
     n = room(graph.n)
     visit(Call("ascent: cycles", batched_cycles._search, found, {"n": n}))
@@ -151,8 +147,8 @@ def _ascent(visit: Visit, graph: Graph) -> None:
 
 def _contraction(visit: Visit, graph: Graph) -> None:
     n, m = parallel_contraction._room(graph.n + 1), parallel_contraction._room(graph.m)
-    u, v = pad(graph.edges.astype(np.int32), m, n - 1).T.copy()
-    weights = pad(graph.weights.astype(np.float32), m, 0.0)
+    u, v = _pad(graph.edges.astype(np.int32), m, n - 1).T.copy()
+    weights = _pad(graph.weights.astype(np.float32), m, 0.0)
     arrays: Any = np.arange(n, dtype=np.int32), u, v, weights, np.True_
     start = parallel_contraction._Round(*arrays)
     some = parallel_contraction._some_rounds
@@ -161,15 +157,12 @@ def _contraction(visit: Visit, graph: Graph) -> None:
 
 def _subproblems(visit: Visit, device: jax.Device) -> None:
     """The LPs of balls, as many as a full batch has; 16 iterations of each."""
-    kind = kind_of(device)
+    kind, some = kind_of(device), _some_problems()
     lanes, chunk = batched.LANES[kind][-1], batched.CHUNK if kind == "cpu" else 0
-    some = _some_problems()
     count = np.arange(lanes) % len(some.supply)
     problems = Problems(*(array[count] for array in some))
-    arguments = (
-        problems, np.ones(lanes, bool), np.int32(1), np.float32(0.5), np.False_, np.int32(1),
-    )  # fmt: skip
-    run = batched._program((device,), chunk)
+    arguments = problems, np.ones(lanes, bool), Settings(1, 0.5, False, 1).as_arrays()
+    run = batched.program((device,), chunk)
     turns = (1, 1) if chunk == 0 else (lanes // chunk, 1, 1)
     memory = lanes * batched.LANE_BYTES
     visit(Call("subproblems: 16 iterations", run, arguments, turns=turns, memory=memory))
@@ -198,45 +191,13 @@ def _detection(visit: Visit, device: jax.Device, graph: Graph) -> None:
     )
 
 
-def _packing(visit: Visit, graph: Graph) -> None:
-    """One pass of the path packing."""
-    cover = vertex_cover(graph, "greedy")
-    roots = np.repeat(cover.roots, np.diff(cover.starts))
-    small, size = device_packing.SMALL, device_packing._coarse(len(roots))
-    edges = bucket(graph.m + 1, least=4 * small)
-    x = np.where(graph.positive, 0.1, 0.9)
-    demand = np.abs(graph.weights)
-    lengths = np.where(graph.positive, cell_packing.UNIT * x, cell_packing.CLOSED)
-    lengths = pad(lengths.astype(np.int32), edges, cell_packing.CLOSED)
-    capacity = pad(np.where(graph.positive, demand, 0.0).astype(np.float32), edges, 0.0)
-    reach = (cell_packing.UNIT * x[cover.edges]).astype(np.int32)
-    columns_of_targets: Any = (
-        pad(roots.astype(np.int32), size, 0),
-        pad(cover.far_ends.astype(np.int32), size, 0),
-        pad(reach, size, 0),
-        pad(demand[cover.edges].astype(np.float32), size, 0.0),
-    )
-    targets = cell_packing.Targets(*columns_of_targets)
-    arcs = arc_groups(graph, small)
-    memory = device_packing.BYTES_PER_ENTRY * arcs.n_nodes * COLUMNS
-    call = partial(Call, memory=memory)
-    packing = visit(call("packing: begin", cell_packing.begin, (capacity, targets)))
-    arguments: Any = arcs, lengths, capacity, targets, packing
-    columns = {"columns": COLUMNS}
-    this = visit(call("packing: open", cell_packing.open_pass, arguments, columns))
-    searched = arcs, this.length, this.furthest, this.near, np.int32(4)
-    near = visit(call("packing: sweep", cell_packing.come_nearer, searched, turns=(4,)))[0]
-    arguments = arcs, this, near, targets
-    paths, hops, found = visit(call("packing: paths", cell_packing.find_paths, arguments))
-    none: Any = np.zeros(size, bool)
-    contest = cell_packing.Contest(none, packing.width, packing.left, ~none[:1])
-    entered = paths, hops, found, contest, np.int32(1)
-    contest = visit(call("packing: match", cell_packing.match, entered, turns=(1,)))
-    arguments = packing, contest, paths, capacity, targets, np.int32(4)
-    visit(call("packing: close", cell_packing.close_pass, arguments))
+def _pad(array: NDArray[Any], size: int, value: float) -> NDArray[Any]:
+    """Lengthen the first axis to ``size``, filling up with ``value``."""
+    widths = [(0, size - len(array))] + [(0, 0)] * (array.ndim - 1)
+    return np.pad(array, widths, constant_values=value)
 
 
-def _triangles(graph: Graph) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _triangles(graph: Graph) -> NDArray[np.int64]:
     """The pairs of the triangles of :func:`planar`: shape (3, T)."""
     side = round(graph.n**0.5)
     corner = np.arange(graph.n).reshape(side, side)[:-1, :-1].ravel()

@@ -12,7 +12,6 @@ from ..base.clock import Clock
 from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..options import Options
-from .device.device_packing import DevicePackingEngine
 from .device.device_round import DeviceRound
 from .device.devices import Devices, Host, resolve
 from .packing import PackingEngine
@@ -27,13 +26,22 @@ class Engine(Protocol):
 
 
 def choose_engine(options: Options, device: Devices | Host) -> str:
-    """The name of the engine that the options ask for; 'auto' is explained in Options."""
+    """The name of the engine that the options ask for; this is the rule of 'auto'.
+
+    Split rows are 'packing', which runs on the host, with a GPU too. For a violated root it takes
+    17 to 190 us in the rounds that have many. A round of 'pdlp' takes the host 60 to 150 us for
+    each (balls, rows), before the card takes 6 ms and 14 us for each, by the model of an A100: no
+    number of roots makes up for that (benchmarks/RESULTS.md has the figures). What a GPU is given
+    by default is the dual ascent before the LP.
+
+    With tau or aggregated rows every root has an LP or two, which 'reference' solves one after
+    another: there the batch is 'pdlp' on a GPU.
+    """
     if options.engine != "auto":
         return options.engine
-    packs = options.rows == "split" and options.tau is None
-    if device.platform == "cpu":
-        return "packing" if packs else "reference"
-    return "device_packing" if packs else "pdlp"
+    if options.rows == "split" and options.tau is None:
+        return "packing"
+    return "reference" if device.platform == "cpu" else "pdlp"
 
 
 def batched_engine(
@@ -44,12 +52,9 @@ def batched_engine(
     rng: np.random.Generator,
     device: Devices | Host,
 ) -> Engine:
-    """An engine that takes all roots at once: 'packing', 'device_packing' or 'pdlp'."""
+    """An engine that takes all roots at once: 'packing' or 'pdlp'."""
     if choice == "packing":
         return PackingEngine(graph, cover, options.ball_size)
     compilation_cache.enable()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
-    if choice == "device_packing":
-        first, memory = where.devices[0], where.budget // 2
-        return DevicePackingEngine(graph, cover, options.ball_size, first, memory)
     return DeviceRound(graph, cover, options, rng, where)

@@ -43,12 +43,7 @@ def violated_edges(
     >>> violated_edges(triangle, cover, np.array([0.0, 1.0, 0.3])).tolist()
     [True]
     """
-    positive = graph.positive
-    place = graph.components(positive & (x == 0.0))
-    open_edges = np.flatnonzero(positive & (x > 0.0) & (x < 1.0))
-    u, v = place[graph.edges[open_edges]].T
-    apart = u != v
-    open_edges, u, v = open_edges[apart], u[apart], v[apart]
+    place, open_edges, (u, v) = places(graph, x)
     with (clock or Clock(None)).alarm() as stop:
         violated = _violated(
             adjacency(int(place.max()) + 1, u, v, open_edges),
@@ -63,6 +58,15 @@ def violated_edges(
         if stop[0]:
             raise TimeLimitReached
     return violated
+
+
+def places(graph: Graph, x: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """The place of every node, the edges that are left between places, and their two ends."""
+    place = graph.components(graph.positive & (x == 0.0))
+    open_edges = np.flatnonzero(graph.positive & (x > 0.0) & (x < 1.0))
+    ends = place[graph.edges[open_edges]].T
+    apart = ends[0] != ends[1]
+    return place, open_edges[apart], np.ascontiguousarray(ends[:, apart])
 
 
 @compiled

@@ -28,8 +28,6 @@ def test_more_costs_more():
     assert one.least < one.most
     full, half = (card_model.lp_seconds(share=share).least for share in (1.0, 0.5))
     assert half < full < card_model.lp_seconds(kinds=2).least
-    small = card_model.packing_seconds(10_000, 32, 512, passes=2, sweeps=20, matches=4)
-    assert small.least < card_model.packing_seconds(20_000, 32, 512, 2, 20, 4).least
 
 
 def test_programs_of_the_ascent_are_replaced():

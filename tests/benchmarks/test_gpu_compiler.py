@@ -15,12 +15,6 @@ MOST_KERNELS = {
     "contraction: round": [125, 6],  # the passes of a sort are most of them
     "subproblems: 16 iterations": [6, 36, 24, 12, 32],
     "detection: sweep": [16],
-    "packing: begin": [],
-    "packing: open": [],
-    "packing: sweep": [14],
-    "packing: paths": [8],
-    "packing: match": [12],
-    "packing: close": [],
 }
 """In a turn of every loop, from the outside to the inside: what jax 0.10.2 makes, and a little."""
 

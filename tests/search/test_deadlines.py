@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from alarms import CountingClock, set_alarm
 from families import planar, wheel, wheel_solution
-from oracles import random_graph
 
 from bdcc_jax import Graph, Options
 from bdcc_jax.base.clock import Clock, TimeLimitReached
@@ -27,9 +26,8 @@ from bdcc_jax.primal import (
 from bdcc_jax.primal.kernighan_lin import improve
 from bdcc_jax.search.benders import PaperRound
 from bdcc_jax.separation import odd_wheels, packing, violations
-from bdcc_jax.separation.device import balls, batched, cell_packing, device_packing, limits
+from bdcc_jax.separation.device import balls, batched, limits
 from bdcc_jax.separation.device.detection import Detector
-from bdcc_jax.separation.device.device_packing import DevicePackingEngine
 from bdcc_jax.separation.device.device_round import DeviceRound
 from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.odd_wheels import violated_wheels
@@ -132,8 +130,6 @@ def test_stopped_detection_claims_nothing(after, monkeypatch):
         violated_edges(graph, roots, x, NO_LIMIT)
     with pytest.raises(TimeLimitReached):
         PackingEngine(graph, roots).separate(x, NO_LIMIT)
-    with pytest.raises(TimeLimitReached):
-        DevicePackingEngine(graph, roots, 64, CPU).separate(x, NO_LIMIT)
 
 
 @pytest.mark.parametrize("after", [0, 1, 4, 40])
@@ -196,21 +192,6 @@ def test_pieces_of_bellman_ford_make_the_whole(monkeypatch):
         found.append(detector.violated(x, NO_LIMIT).tolist())
     assert found[0] == found[1]
     assert any(found[0])
-
-
-def test_packing_on_a_device_looks_at_the_clock_between_its_steps(monkeypatch):
-    monkeypatch.setattr(device_packing, "FEW", 0)
-    graph = random_graph(np.random.default_rng(3), 30, 0.4)
-    x, found = graph.negative.astype(float), []
-    for entries in (2**27, 1):
-        monkeypatch.setitem(limits.ENTRIES, "cpu", entries)
-        engine = DevicePackingEngine(graph, vertex_cover(graph, "greedy"), 64, CPU)
-        clock = CountingClock()
-        found.append((clock, engine.separate(x, clock).rows))
-    (whole, rows), (pieces, same) = found
-    assert pieces.checks > 2 * whole.checks > 2 * cell_packing.THIN_PASS
-    assert rows.indices.tolist() == same.indices.tolist()
-    stops_everywhere(lambda clock: engine.separate(x, clock), pieces.checks)
 
 
 def test_a_round_on_the_device_looks_at_the_clock_before_every_batch(monkeypatch):

@@ -22,7 +22,7 @@ def expected(name):
     return everything([name])
 
 
-@pytest.mark.parametrize("name", ["default", "pieces", "paper", "reference", "device_packing"])
+@pytest.mark.parametrize("name", ["default", "pieces", "paper", "reference"])
 def test_nothing_depends_on_how_long_things_take(monkeypatch, name):
     """A second run, in which time passes in leaps."""
     without = expected(name)

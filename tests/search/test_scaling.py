@@ -15,7 +15,7 @@ from bdcc_jax.search.scaling import Units
 TINY = 5e-324
 RAW = random_graph(np.random.default_rng(5), 9, 1.0)
 WHOLE = np.rint(5 * RAW.weights) + (np.rint(5 * RAW.weights) == 0)
-ENGINES = ("packing", "device_packing", "reference", "pdlp")
+ENGINES = ("packing", "reference", "pdlp")
 OPTIONS = {
     "default": Options(),
     "paper": Options.paper(),

@@ -1,5 +1,7 @@
 """The round on a device: valid rows from anything, the same optima, few programs."""
 
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from bdcc_jax.separation.device.device_round import DeviceRound
 from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.device.paths_of_flow import PASSES, UNITS, Chains
 from bdcc_jax.separation.device.rows_of_chains import rows_of_chains
+from bdcc_jax.separation.engine import choose_engine
 from bdcc_jax.separation.paper.ball import VIOLATION
 
 CPU = jax.devices("cpu")[0]
@@ -347,7 +350,7 @@ def test_few_programs_for_any_instance_and_any_options():
             compiled.append(event)
 
     jax.clear_caches()
-    batched._program.cache_clear()
+    batched.program.cache_clear()
     jax.monitoring.register_event_duration_secs_listener(count)
     try:
         for i, n in enumerate((12, 30, 50, 80, 120, 200, 300, 500, 800, 1200)):
@@ -376,14 +379,13 @@ def lanes_of_zeros(lanes):
     problems = device_round.Problems(
         np.zeros(slots, np.int32), np.zeros(extra, np.int32), *f, np.zeros(lanes, np.float32)
     )
-    common = np.int32(2), np.float32(0.5), np.bool_(True), np.int32(2)
-    return problems, np.ones(lanes, bool), *common
+    return problems, np.ones(lanes, bool), Settings(2, TAU, True, 2).as_arrays()
 
 
 @pytest.mark.parametrize("chunk", [batched.CHUNK, 0], ids=["CPU", "GPU"])
 def test_the_program_needs_no_transfers_and_little_memory_and_lowers_for_cuda(chunk):
     lanes = 2 * batched.CHUNK
-    run, given = batched._program((CPU,), chunk), lanes_of_zeros(lanes)
+    run, given = batched.program((CPU,), chunk), lanes_of_zeros(lanes)
     program = run.lower(*given).compile()
     with jax.transfer_guard("disallow"):
         jax.block_until_ready(program(*jax.device_put(given)))
@@ -404,6 +406,29 @@ def test_engines():
         Options(pdlp=3)
     with pytest.raises(ValueError, match="activity must be one of 'price', 'row', not 'wish'"):
         PDLPOptions(activity="wish")
+
+
+@pytest.mark.parametrize(
+    ("platform", "options", "engine"),
+    [
+        ("cpu", Options(), "packing"),
+        ("gpu", Options(), "packing"),
+        ("cpu", Options(tau=0.5), "reference"),
+        ("gpu", Options(tau=0.5), "pdlp"),
+        ("gpu", Options(rows="aggregated"), "pdlp"),
+        ("cpu", Options(engine="pdlp"), "pdlp"),
+        ("gpu", Options(engine="reference"), "reference"),
+    ],
+)
+def test_what_auto_takes(platform, options, engine):
+    assert choose_engine(options, SimpleNamespace(platform=platform)) == engine
+
+
+def test_device_packing_is_deprecated():
+    with pytest.warns(DeprecationWarning, match=r"error in version 0\.3: 'packing', .* its place"):
+        assert Options(engine="device_packing") == Options(engine="packing")
+    with pytest.warns(DeprecationWarning, match=r"0\.3"), pytest.raises(ValueError, match="split"):
+        Options(engine="device_packing", tau=0.5)
 
 
 @pytest.mark.parametrize("name", ["tolerance", "iteration_limit", "single_iterations"])

@@ -18,7 +18,8 @@ from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.rows import Rows
 from bdcc_jax.search.benders import PaperRound
-from bdcc_jax.separation.device.device_packing import DevicePackingEngine
+from bdcc_jax.separation.device.device_round import DeviceRound
+from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.paper.ball import VIOLATION
 from bdcc_jax.separation.separation import Separation
@@ -286,9 +287,11 @@ def seen_from_one_end_only():
 
 def test_what_detection_finds_gets_a_row_however_sums_are_rounded():
     graph, x = seen_from_one_end_only()
+    cover, rng = vertex_cover(graph, "greedy"), np.random.default_rng(0)
+    cpu, options = Devices((jax.devices("cpu")[0],)), Options(engine="pdlp")
     for engine in (
-        PackingEngine(graph, vertex_cover(graph, "greedy")),
-        DevicePackingEngine(graph, vertex_cover(graph, "greedy"), 64, jax.devices("cpu")[0]),
+        PackingEngine(graph, cover),
+        DeviceRound(graph, cover, options, rng, cpu),
     ):
         separation = engine.separate(x, Clock(None))
         assert not separation.satisfied

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from numpy.typing import NDArray
 
 from .balls import NODES
 from .flow_lps import Point, Problems, advance, pose, prepare, start
@@ -26,7 +25,6 @@ LANES = {"cpu": (CHUNK, 64), "gpu": (64, 1024)}
 
 LANE_BYTES = 5 * 2**16
 """Device memory that a lane takes, at most."""
-
 
 KINDS = 2
 """Subproblems and variants."""
@@ -51,10 +49,15 @@ class Settings(NamedTuple):
         Iterations, in units of :data:`.flow_lps.INNER`.
     """
 
-    kinds: int
-    tau: float
-    by_row: bool
-    checks: int
+    kinds: Any
+    tau: Any
+    by_row: Any
+    checks: Any
+
+    def as_arrays(self) -> Settings:
+        """As the program takes them."""
+        kinds, checks = np.int32(self.kinds), np.int32(self.checks)
+        return Settings(kinds, np.float32(self.tau), np.bool_(self.by_row), checks)
 
 
 def solve_batch(
@@ -69,11 +72,9 @@ def solve_batch(
     Kind 0 are the subproblems, kind 1 their variants, if these were asked for.
     """
     kind = kind_of(devices[0])
-    run = _program(devices, CHUNK if kind == "cpu" else 0)
+    run = program(devices, CHUNK if kind == "cpu" else 0)
     sizes = [size for size in LANES[kind] if size * LANE_BYTES <= memory] or [LANES[kind][0]]
     total, done, parts = len(problems.supply), 0, []
-    kinds, checks = np.int32(settings.kinds), np.int32(settings.checks)
-    common = kinds, np.float32(settings.tau), np.bool_(settings.by_row), checks
     with jax.enable_x64(False):
         while done < total and sizes:
             check()
@@ -82,7 +83,7 @@ def solve_batch(
             size = len(devices) * min(enough, default=sizes[-1])
             some = Problems(*(array[done : done + size] for array in problems))
             try:
-                parts.append(_call(run, some, size, len(devices), common))
+                parts.append(_call(run, some, size, len(devices), settings))
                 done += len(some.supply)
             except Exception as error:
                 if not is_out_of_memory(error):
@@ -96,30 +97,23 @@ def solve_batch(
 
 
 def _call(
-    run: Callable[..., Any], some: Problems, size: int, shards: int, common: tuple[Any, ...]
+    run: Callable[..., Any], some: Problems, size: int, shards: int, settings: Settings
 ) -> Chains:
     """One call of the program with so many lanes, of which these are in use."""
-    # Dealt out like cards: every device has its share of a batch that is not full.
+    # Dealt out like cards: every device has its share of a batch that is not full. Copies of the
+    # last lane fill it up.
     lanes, count = np.arange(size).reshape(-1, shards).T.ravel(), len(some.supply)
-    dealt = Problems(*(_deal(array, lanes) for array in some))
-    chains = jax.device_get(run(dealt, lanes < count, *common))
+    dealt = Problems(*(array[np.minimum(lanes, count - 1)] for array in some))
+    chains = jax.device_get(run(dealt, lanes < count, settings.as_arrays()))
     back = np.argsort(lanes)[:count]
     return Chains(*(array[:, back] for array in chains))
 
 
-def _deal(array: NDArray[Any], lanes: NDArray[np.int64]) -> NDArray[Any]:
-    """The given lanes of an array; where it has none, zeros."""
-    dealt = np.zeros((len(lanes), *array.shape[1:]), array.dtype)
-    present = lanes < len(array)
-    dealt[present] = array[lanes[present]]
-    return dealt
-
-
 @lru_cache(maxsize=64)
-def _program(devices: tuple[jax.Device, ...], chunk: int) -> Callable[..., Any]:
-    """The compiled program for some devices."""
+def program(devices: tuple[jax.Device, ...], chunk: int) -> Callable[..., Any]:
+    """The compiled program for some devices, for all lanes at once or a chunk after another."""
     mesh = Mesh(np.array(devices), ("lanes",))
-    inputs = (DIVIDED, DIVIDED, SAME, SAME, SAME, SAME)
+    inputs = (DIVIDED, DIVIDED, SAME)
     divided = jax.shard_map(
         partial(_round, chunk=chunk),
         mesh=mesh,
@@ -131,16 +125,7 @@ def _program(devices: tuple[jax.Device, ...], chunk: int) -> Callable[..., Any]:
     return jax.jit(divided, in_shardings=placed)
 
 
-def _round(
-    problems: Problems,
-    used: Array,
-    kinds: Array,
-    tau: Array,
-    by_row: Array,
-    checks: Array,
-    *,
-    chunk: int,
-) -> Chains:
+def _round(problems: Problems, used: Array, settings: Settings, *, chunk: int) -> Chains:
     """Solve and take apart, all lanes at once or a chunk after another."""
 
     def some(problems: Problems) -> Chains:
@@ -148,14 +133,14 @@ def _round(
 
         def one(kind: Array, state: tuple[Point, Chains]) -> tuple[Point, Chains]:
             before, chains = state
-            posed = pose(method, problems, before, kind > 0, tau, by_row)
-            point = advance(posed, before, checks)
+            posed = pose(method, before, kind > 0, settings.tau, settings.by_row)
+            point = advance(posed, before, settings.checks)
             found = decompose(problems, point)
             return point, jax.tree.map(lambda a, b: a.at[kind].set(b), chains, found)
 
         shape = (KINDS, len(problems.supply), PASSES, NODES)
         nothing = Chains(jnp.zeros(shape, jnp.int16), jnp.zeros(shape, jnp.float32))
-        chains: Chains = lax.fori_loop(0, kinds, one, (start(problems), nothing))[1]
+        chains: Chains = lax.fori_loop(0, settings.kinds, one, (start(problems), nothing))[1]
         return chains
 
     if chunk == 0:

@@ -25,7 +25,7 @@ from ...base.components import connected_components
 from ...instance.cover import Cover
 from ...instance.graph import Graph
 from ..paper.ball import VIOLATION
-from ..violations import violated_edges
+from ..violations import places, violated_edges
 from .limits import ENTRIES, is_out_of_memory, kind_of
 
 ARCS = 5
@@ -83,19 +83,15 @@ class Detector:
     def violated(self, x: FloatArray, clock: Clock) -> BoolArray:
         """Which edges of ``cover.edges`` have a cycle inequality violated by > VIOLATION."""
         graph, cover = self._graph, self._cover
-        place = graph.components(graph.positive & (x == 0.0))
+        place, open_edges, ends = places(graph, x)
         here, there = place[self._root], place[cover.far_ends]
-        open_edges = np.flatnonzero(graph.positive & (x > 0.0) & (x < 1.0))
-        ends = place[graph.edges[open_edges]]
-        apart = ends[:, 0] != ends[:, 1]
-        ends, lengths = ends[apart], x[open_edges[apart]]
-        places, kept = int(place.max(initial=-1)) + 1, np.ones(len(ends), bool)
-        region = connected_components(places, ends[:, 0].copy(), ends[:, 1].copy(), kept)
+        count, kept = int(place.max(initial=-1)) + 1, np.ones(len(open_edges), bool)
+        region = connected_components(count, ends[0], ends[1], kept)
         candidate = x[cover.edges] > VIOLATION
         violated: BoolArray = candidate & (here == there)
         searched = np.flatnonzero(candidate & ~violated & (region[here] == region[there]))
         if len(searched) > 0:
-            first, table, along = self._table(places, ends, lengths)
+            first, table, along = self._table(count, ends.T, x[open_edges])
             reach = x[cover.edges[searched]] - VIOLATION
             rows = first[here[searched]], first[there[searched]]
             try:
@@ -107,13 +103,13 @@ class Detector:
         return violated
 
     def _table(
-        self, places: int, ends: IntArray, lengths: FloatArray
+        self, count: int, ends: IntArray, lengths: FloatArray
     ) -> tuple[IntArray, NDArray[np.int32], FloatArray]:
         """The first row of every place, and where the slots of all rows lead, and how far."""
         tail, head = np.concatenate([ends, ends[:, ::-1]]).T
         order = np.argsort(tail, kind="stable")
         tail, head, along = tail[order], head[order], np.concatenate([lengths, lengths])[order]
-        degree = np.bincount(tail, minlength=places)
+        degree = np.bincount(tail, minlength=count)
         rows = -(-degree // ARCS)
         first: IntArray = np.cumsum(rows) - rows
         size = self._largest

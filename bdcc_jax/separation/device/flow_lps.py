@@ -96,17 +96,28 @@ class Point(NamedTuple):
 
 
 class Method(NamedTuple):
-    """What stays the same from step to step."""
+    """What stays the same from step to step.
 
+    Attributes
+    ----------
+    lps : Problems
+        With the prices and charges that are in force.
+    at, own : ints
+        Of every slot the neighbour, of every further row the owner, in all lanes end to end.
+    edge_step, supply_step : floats
+        The primal step sizes S.
+    inverse : (lanes, NODES, ROWS)
+        M, a column for every row of slots.
+    once : (lanes, ROWS, WIDTH)
+        What a slot counts in a sum over edges.
+    level, free : (lanes,)
+        tau Q, and whether mu is a multiplier or stays 1.
+    """
+
+    lps: Problems
     at: Array
     own: Array
-    cost: Array
-    price: Array
-    capacity: Array
     edge_step: Array
-    reward: Array
-    charge: Array
-    supply: Array
     supply_step: Array
     inverse: Array
     once: Array
@@ -120,34 +131,21 @@ def start(problems: Problems) -> Point:
     return Point(jnp.zeros_like(problems.cost), supply, supply, jnp.ones_like(supply[:, 0]))
 
 
-def pose(
-    method: Method, problems: Problems, before: Point, variant: Array, tau: Array, by_row: Array
-) -> Method:
-    """The subproblem, or its variant given the solution of the subproblem.
+def pose(method: Method, before: Point, variant: Array, tau: Array, by_row: Array) -> Method:
+    """The subproblem, or its variant if ``before`` is its solution.
 
-    Parameters
-    ----------
-    method : Method
-        What :func:`prepare` returns.
-    problems : Problems
-    before : Point
-        The solution of the subproblem; before that, :func:`start`.
-    variant : bool
-        Which of the two.
-    tau : float32
-        Share of the value that a variant keeps.
-    by_row : bool
-        Whether mu is the multiplier of a row there, or fixed.
+    The variant keeps a share ``tau`` of the value, by the multiplier of a row or by a price.
     """
+    lps = method.lps
     value = jnp.maximum(activity(method, before.f, before.g), 0.0)
-    spent = dot(method.once * problems.price, jnp.abs(before.f)) + dot(problems.charge, before.g)
+    spent = dot(method.once * lps.price, jnp.abs(before.f)) + dot(lps.charge, before.g)
     rate = (1.0 - tau) * value / jnp.where(spent > 0.0, spent, 1.0)
-    hop = jnp.where(problems.capacity > 0.0, problems.hop[:, None, None], 0.0)
+    hop = jnp.where(lps.capacity > 0.0, lps.hop[:, None, None], 0.0)
+    price = jnp.where(variant, rate[:, None, None] * lps.price, hop)
+    charge = jnp.where(variant, rate[:, None] * lps.charge, 0.0)
+    free = jnp.broadcast_to(variant & by_row, value.shape)
     return method._replace(
-        price=jnp.where(variant, rate[:, None, None] * problems.price, hop),
-        charge=jnp.where(variant, rate[:, None] * problems.charge, 0.0),
-        level=tau * value,
-        free=jnp.broadcast_to(variant & by_row, value.shape),
+        lps=lps._replace(price=price, charge=charge), level=tau * value, free=free
     )
 
 
@@ -172,18 +170,13 @@ def prepare(p: Problems) -> Method:
     inverse = jnp.where(both, invert(matrix), 0.0)
     offset = NODES * jnp.arange(lanes, dtype=jnp.int32)
     return Method(
+        lps=p,
         at=p.neighbor + offset[:, None, None],
-        own=own[:, NODES:] + offset[:, None],
-        cost=p.cost,
-        price=jnp.zeros_like(p.cost),
-        capacity=p.capacity,
+        own=p.owner + offset[:, None],
         edge_step=edge_step,
-        reward=p.reward,
-        charge=jnp.zeros_like(p.reward),
-        supply=p.supply,
         supply_step=supply_step,
         inverse=jnp.take_along_axis(inverse, own[:, None, :], 2),
-        # Every edge counts once in a sum over slots: those at the root have one slot, others two.
+        # Edges at the root have one slot, others two.
         once=jnp.where(p.neighbor == 0, 1.0, 0.5),
         level=jnp.zeros(lanes, jnp.float32),
         free=jnp.zeros(lanes, bool),
@@ -214,8 +207,8 @@ def advance(method: Method, start: Point, checks: Array) -> Point:
     m = method
     boxes = jnp.sqrt(dot(m.once, m.edge_step) + jnp.sum(m.supply_step, 1))
     prices = jnp.sqrt(
-        dot(m.once * m.edge_step, (m.cost + m.price) ** 2)
-        + dot(m.supply_step, (m.reward - m.charge) ** 2)
+        dot(m.once * m.edge_step, (m.lps.cost + m.lps.price) ** 2)
+        + dot(m.supply_step, (m.lps.reward - m.lps.charge) ** 2)
     )
     weight = 2.0 * prices / jnp.where(boxes > 0.0, boxes, 1.0)
     weight = jnp.where(weight > 0.0, weight, 1.0)
@@ -270,17 +263,17 @@ def stepper(m: Method, weight: Array) -> Any:
     primal, dual = STEP / weight, STEP * weight / kappa
     edge_step = primal[:, None, None] * m.edge_step
     supply_step = primal[:, None] * m.supply_step
-    cost_step, price_step = edge_step * m.cost, edge_step * m.price
+    cost_step, price_step = edge_step * m.lps.cost, edge_step * m.lps.price
     inverse = dual[:, None, None] * m.inverse
-    norm = dot(m.once * m.edge_step, m.cost**2) + dot(m.supply_step, m.reward**2)
+    norm = dot(m.once * m.edge_step, m.lps.cost**2) + dot(m.supply_step, m.lps.reward**2)
     mu_step = jnp.where(m.free, dual / jnp.maximum(norm, 1e-30), 0.0)
 
     def step(v: Point) -> Point:
         threshold = price_step + v.mu[:, None, None] * cost_step
         t = v.f - edge_step * difference(m, v.y)
-        f = jnp.clip(t - jnp.clip(t, -threshold, threshold), -m.capacity, m.capacity)
-        gain = v.mu[:, None] * m.reward - m.charge
-        g = jnp.clip(v.g + supply_step * (gain + v.y), 0.0, m.supply)
+        f = jnp.clip(t - jnp.clip(t, -threshold, threshold), -m.lps.capacity, m.lps.capacity)
+        gain = v.mu[:, None] * m.lps.reward - m.lps.charge
+        g = jnp.clip(v.g + supply_step * (gain + v.y), 0.0, m.lps.supply)
         ahead = jnp.sum(2.0 * f - v.f, -1) - jnp.pad(2.0 * g - v.g, ((0, 0), (0, ROWS - NODES)))
         y = v.y + jnp.einsum("bnr,br->bn", inverse, ahead, precision=lax.Precision.HIGHEST)
         h = 2.0 * activity(m, f, g) - activity(m, v.f, v.g)
@@ -310,7 +303,7 @@ def difference(m: Method, y: Array) -> Array:
 
 def activity(m: Method, f: Array, g: Array) -> Array:
     """h: what a flow earns in the subproblem."""
-    return dot(m.reward, g) - dot(m.once * m.cost, jnp.abs(f))
+    return dot(m.lps.reward, g) - dot(m.once * m.lps.cost, jnp.abs(f))
 
 
 def norms(m: Method, d: Point) -> tuple[Array, Array]:
@@ -318,7 +311,7 @@ def norms(m: Method, d: Point) -> tuple[Array, Array]:
     primal = dot(m.once * reciprocal(m.edge_step), d.f**2)
     primal = primal + dot(reciprocal(m.supply_step), d.g**2)
     dual = dot(m.once * m.edge_step, difference(m, d.y) ** 2) + dot(m.supply_step, d.y**2)
-    norm = dot(m.once * m.edge_step, m.cost**2) + dot(m.supply_step, m.reward**2)
+    norm = dot(m.once * m.edge_step, m.lps.cost**2) + dot(m.supply_step, m.lps.reward**2)
     return primal, jnp.where(m.free, 2.0 * (dual + norm * d.mu**2), dual)
 
 

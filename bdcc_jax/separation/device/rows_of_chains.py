@@ -50,14 +50,12 @@ def rows_of_chains(
         key = lane * NODES + target
         largest = np.zeros(len(balls) * NODES)
         np.maximum.at(largest, key, share)
-        rows = Rows.of_cycles(starts, edges).take(share >= SMALLEST_SHARE * largest[key])
-        lane = lane[share >= SMALLEST_SHARE * largest[key]]
-        _, first = np.unique(rows.keys(), return_index=True)
+        wide = share >= SMALLEST_SHARE * largest[key]
+        rows, lane = Rows.of_cycles(starts, edges).take(wide), lane[wide]
         once = np.zeros(len(rows), bool)
-        once[first] = True
+        once[np.unique(rows.keys(), return_index=True)[1]] = True
         return rows.take(once), lane[once]
-    starts, indices, values, lane = _sums(graph.m, lane, starts, edges, share)
-    rows = Rows(starts, indices, values, np.zeros(len(lane)))
+    rows, lane = _sums(graph.m, lane, starts, edges, share)
     kept = rows.violation(x) > VIOLATION
     return rows.take(kept), lane[kept]
 
@@ -81,7 +79,7 @@ def _paths(
         neighbor = balls.neighbor[b].ravel()
         for p in range(passes):
             for t in range(1, NODES):
-                if not (amount[b, p, t] > 0.0) or balls.target[b, t] < 0:
+                if not 0.0 < amount[b, p, t] < np.inf or balls.target[b, t] < 0:
                     continue
                 negative, at = balls.target[b, t], t
                 node, far = balls.nodes[b, t], ends[negative].sum() - root
@@ -115,36 +113,25 @@ def _paths(
     )
 
 
-@compiled
 def _sums(
     m: int, lane: IntArray, starts: IntArray, edges: NDArray[np.int32], amount: FloatArray
-) -> tuple[IntArray, NDArray[np.int32], FloatArray, IntArray]:
-    """The sum of the cycle inequalities of every lane, each times its amount.
+) -> tuple[Rows, IntArray]:
+    """The sum of the cycle inequalities of every lane, each times its amount; and the lanes.
 
     Amounts are rounded to whole numbers up to LARGEST_AMOUNT, which changes how much each
     inequality counts, not that they all hold; see :mod:`..paper.paths`.
     """
-    omega = np.zeros(m)
-    row_starts, indices = [0], [np.int32(0) for _ in range(0)]
-    values, lanes = [0.0 for _ in range(0)], [0 for _ in range(0)]
-    first = 0
-    while first < len(lane):
-        last = first
-        while last < len(lane) and lane[last] == lane[first]:
-            last += 1
-        scale = LARGEST_AMOUNT / amount[first:last].max()
-        for p in range(first, last):
-            whole = np.rint(amount[p] * scale)
-            for k in range(starts[p], starts[p + 1]):
-                omega[edges[k]] += whole if k == starts[p] else -whole
-        for k in range(starts[first], starts[last]):
-            e = edges[k]
-            if omega[e] != 0.0:
-                indices.append(e)
-                values.append(omega[e])
-                omega[e] = 0.0
-        row_starts.append(len(indices))
-        lanes.append(lane[first])
-        first = last
-    wholes = np.array(values)
-    return np.array(row_starts), np.array(indices, dtype=np.int32), wholes, np.array(lanes)
+    lanes, row = np.unique(lane, return_inverse=True)
+    largest = np.zeros(len(lanes))
+    np.maximum.at(largest, row, amount)
+    whole = np.rint(amount * (LARGEST_AMOUNT / largest[row]))
+    value = np.repeat(-whole, np.diff(starts))
+    value[starts[:-1]] = whole
+    keys = np.repeat(row, np.diff(starts)) * m + edges
+    keys, first, entry = np.unique(keys, return_index=True, return_inverse=True)
+    omega = np.bincount(entry, value, len(keys))
+    order = np.argsort(first)
+    order = order[omega[order] != 0.0]
+    rows = np.searchsorted(keys[order] // m, np.arange(len(lanes) + 1))
+    indices = (keys[order] % m).astype(np.int32)
+    return Rows(rows, indices, omega[order], np.zeros(len(lanes))), lanes
