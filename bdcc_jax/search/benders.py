@@ -382,6 +382,6 @@ class Benders:
     def _report(self, found: Separation, before: dict[str, float]) -> None:
         longest = self._clock.longest
         # Engines that do not look for violations root by root have no slowest root.
-        slowest = sum(longest.values()) if "detection" in longest else None
+        slowest = sum(longest.values()) if isinstance(self._engine, PaperRound) else None
         spent = self._clock.spent_since(before)
         self._reporter.round(found, self._master.n_rows, spent, slowest)
