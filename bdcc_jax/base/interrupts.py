@@ -23,8 +23,9 @@ def interruptible() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    with deferred():
-        load_compiler()
+    if not load_compiler.cache_info().currsize:  # once: handlers are better left alone
+        with deferred():
+            load_compiler()
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
