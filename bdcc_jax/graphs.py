@@ -20,11 +20,7 @@ from .io.unsigned_graph import (
 
 
 def modularity_graph(
-    G: Any,
-    *,
-    weight: str | None = "weight",
-    resolution: float = 1.0,
-    max_pairs: int = MAX_PAIRS,
+    G: Any, *, weight: str | None = "weight", resolution: float = 1.0, max_pairs: int = MAX_PAIRS
 ) -> Graph:
     """Build the instance whose optimal clustering has the largest modularity.
 

@@ -216,14 +216,7 @@ class Options:
 
 
 def as_number(name: str, value: Any) -> float:
-    """A number of Python or numpy as a float; anything else is refused.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_number("gap", np.float32(0.5))
-    0.5
-    """
+    """A number of Python or numpy as a float; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, not {value!r}")
     try:
@@ -241,14 +234,7 @@ def as_amount(name: str, value: Any) -> float:
 
 
 def as_count(name: str, value: Any, *, at_least: int, what: str = "an integer") -> int:
-    """An integer of Python or numpy as an int; anything else is refused.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_count("seed", np.int64(7), at_least=0)
-    7
-    """
+    """An integer of Python or numpy as an int; anything else is refused."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < at_least:
         raise ValueError(f"{name} must be {what} >= {at_least}, not {value!r}")
     return int(value)

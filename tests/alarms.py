@@ -28,7 +28,7 @@ def set_alarm(monkeypatch, after, *modules):
         for name, function in list(vars(module).items()):
             plain = getattr(function, "py_func", None)
             kinds = {} if plain is None else plain.__annotations__
-            if "stop" in kinds or any("list[" in kind for kind in kinds.values()):
+            if "stop" in kinds or any("list[" in str(kind) for kind in kinds.values()):
                 monkeypatch.setattr(module, name, plain)
 
     @contextmanager

@@ -27,12 +27,6 @@ def adjacency(n: int, u: IntArray, v: IntArray, edges: IntArray) -> Adjacency:
 
     At each node the arcs to the ``v`` come first, then those to the ``u``, both in the order of
     the edges.
-
-    Examples
-    --------
-    >>> path = adjacency(3, np.array([0, 1]), np.array([1, 2]), np.array([7, 8]))
-    >>> [part.tolist() for part in path]
-    [[0, 1, 3, 4], [1, 2, 0, 1], [7, 8, 7, 8]]
     """
     m = len(u)
     starts = np.zeros(n + 1, np.int64)

@@ -2,7 +2,7 @@
 
 import io
 from contextlib import suppress
-from typing import TextIO
+from typing import Any, TextIO
 
 
 def show(line: str, stream: TextIO | None) -> None:
@@ -12,40 +12,29 @@ def show(line: str, stream: TextIO | None) -> None:
             print(line, file=stream, flush=True)
 
 
-class Lenient(io.TextIOBase):
-    """A stream that drops what another one does not take."""
+class Lenient:
+    """A stream that drops what another one does not take; all else is as there."""
 
     def __init__(self, stream: TextIO | None) -> None:
-        super().__init__()
-        self._stream = stream
+        self._stream = io.StringIO() if stream is None else stream
 
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        """That of the other stream."""
-        return getattr(self._stream, "encoding", None) or "utf-8"
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
     def isatty(self) -> bool:
         """Whether the other stream is a terminal."""
         return is_terminal(self._stream)
 
-    def fileno(self) -> int:
-        """That of the other stream."""
-        if self._stream is None:
-            raise io.UnsupportedOperation("there is no stream")
-        return self._stream.fileno()
-
     def write(self, text: str) -> int:
         """Write, or drop it."""
-        if self._stream is not None:
-            with suppress(OSError, ValueError):
-                self._stream.write(text)
+        with suppress(OSError, ValueError):
+            self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
         """Flush, or do nothing."""
-        if self._stream is not None:
-            with suppress(OSError, ValueError):
-                self._stream.flush()
+        with suppress(OSError, ValueError):
+            self._stream.flush()
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -34,14 +34,7 @@ def canonical_edges(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[In
 
 
 def sum_by_key(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The different keys in order, and the sum of the values of each: exact, rounded once.
-
-    Examples
-    --------
-    >>> keys, sums = sum_by_key(np.array([7, 2, 7, 7]), np.array([1e16, 0.5, 1.0, -1e16]))
-    >>> keys.tolist(), sums.tolist()
-    ([2, 7], [0.5, 1.0])
-    """
+    """The different keys in order, and the sum of the values of each: exact, rounded once."""
     # Not of the sums: whether they overflow on the way must not depend on the order of the edges.
     with np.errstate(over="ignore"):
         total = np.abs(values).sum()

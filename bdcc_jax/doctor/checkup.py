@@ -52,19 +52,7 @@ class Timing:
 
 
 def check_up(nodes: int = NODES) -> Iterator[str]:
-    """Lines of the report, as they come; a last line that says whether all is well.
-
-    Parameters
-    ----------
-    nodes : int
-        Of the instance that programs are timed on, about.
-
-    Examples
-    --------
-    >>> lines = list(check_up(nodes=100))
-    >>> lines[-1]
-    'all is well'
-    """
+    """Lines of the report, as they come; a last line that says whether all is well."""
     compilation_cache.enable()
     yield from (f"{name:<15}{value}" for name, value in environment().items())
     yield f"{'cache':<15}{_cache()}"

@@ -184,13 +184,7 @@ class Program:
 
 
 def size_of(shape: str) -> int:
-    """Bytes of an array or a tuple of arrays.
-
-    Examples
-    --------
-    >>> size_of("(f32[4,2]{1,0}, s16[3])")
-    38
-    """
+    """Bytes of an array or a tuple of arrays, such as ``(f32[4,2]{1,0}, s16[3])``."""
     return sum(
         SIZES.get(kind, 4) * prod(int(n) for n in numbers.split(",") if n)
         for kind, numbers in ARRAY.findall(shape)
@@ -202,11 +196,6 @@ def sort_passes(count: int) -> int:
 
     With tiles of ``2**t`` numbers and ``2**s`` in all, stage i has ``i - t`` such distances and one
     kernel for all smaller ones.
-
-    Examples
-    --------
-    >>> sort_passes(4096), sort_passes(8192), sort_passes(2**20)
-    (1, 3, 45)
     """
     above = max(0, (count - 1).bit_length() - TILE)
     return 1 + above + above * (above + 1) // 2

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
-from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
+from .evidence import Weighting, check_probabilities, finite_map
 from .region_graph import Offset, Window, region_graph, renumbered
 
 LongRange = Literal["signed", "repulsive"]
@@ -67,7 +67,7 @@ def graph_from_affinities(
     >>> graph.edges.tolist(), graph.weights.round(2).tolist()
     ([[0, 1], [1, 2], [2, 3]], [2.2, -2.2, 2.2])
     """
-    check_choice_of_weights(bias, None, length_exponent)
+    weighting = Weighting(bias, None, length_exponent)
     if long_range not in get_args(LongRange):
         raise ValueError(f"long_range must be 'signed' or 'repulsive', not {long_range!r}")
     together = finite_map(affinities, "affinities")
@@ -85,7 +85,7 @@ def graph_from_affinities(
         return apart
 
     found = region_graph(nodes, steps, cut_probability)
-    weights = edge_weights(found.evidence, found.length, bias, None, length_exponent)
+    weights = weighting.weights(found.evidence, found.length)
     n = int(nodes.max()) + 1
     if long_range == "repulsive":
         units = [offset for offset in steps if sum(map(abs, offset)) == 1]

@@ -1,5 +1,6 @@
 """From the evidence for boundaries to the weights of edges."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,36 +33,33 @@ def check_probabilities(values: FloatArray, what: str, otherwise: str = "") -> N
     _refuse(bad, values, f"{what} must lie between 0 and 1{otherwise}")
 
 
-def check_choice_of_weights(
-    bias: float | None, attractive: float | None, length_exponent: float
-) -> None:
-    """Check what :func:`edge_weights` will be told, before any work."""
-    if bias is not None and attractive is not None:
-        raise ValueError(
-            "give bias (the evidence is a probability) or attractive (it has any unit), not both"
-        )
-    if bias is not None and not 0 < bias < 1:
-        raise ValueError(f"bias must lie strictly between 0 and 1, not {bias}")
-    if attractive is not None and not 0 <= attractive <= 1:
-        raise ValueError(f"attractive must lie between 0 and 1, not {attractive}")
-    if not 0 <= length_exponent < np.inf:
-        raise ValueError(f"length_exponent must be at least 0, not {length_exponent}")
+@dataclass(frozen=True)
+class Weighting:
+    """How evidence for boundaries becomes weights; checked before any work."""
 
+    bias: float | None
+    attractive: float | None
+    length_exponent: float
 
-def edge_weights(
-    evidence: FloatArray,
-    length: FloatArray,
-    bias: float | None,
-    attractive: float | None,
-    length_exponent: float,
-) -> FloatArray:
-    """Log-odds of belonging together, times a power of the length of the boundary."""
-    if attractive is not None:
-        odds = log_odds(evidence, attractive)
-    else:
-        odds = weights_from_probabilities(evidence, 0.5 if bias is None else bias)
-    weights: FloatArray = odds * length**length_exponent
-    return weights
+    def __post_init__(self) -> None:
+        bias, attractive = self.bias, self.attractive
+        if bias is not None and attractive is not None:
+            raise ValueError("give bias (for probabilities) or attractive (any unit), not both")
+        if bias is not None and not 0 < bias < 1:
+            raise ValueError(f"bias must lie strictly between 0 and 1, not {bias}")
+        if attractive is not None and not 0 <= attractive <= 1:
+            raise ValueError(f"attractive must lie between 0 and 1, not {attractive}")
+        if not 0 <= self.length_exponent < np.inf:
+            raise ValueError(f"length_exponent must be at least 0, not {self.length_exponent}")
+
+    def weights(self, evidence: FloatArray, length: FloatArray) -> FloatArray:
+        """Log-odds of belonging together, times a power of the length of the boundary."""
+        if self.attractive is not None:
+            odds = log_odds(evidence, self.attractive)
+        else:
+            odds = weights_from_probabilities(evidence, 0.5 if self.bias is None else self.bias)
+        weights: FloatArray = odds * length**self.length_exponent
+        return weights
 
 
 def log_odds(evidence: FloatArray, attractive: float) -> FloatArray:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
-from .evidence import check_choice_of_weights, check_probabilities, edge_weights, finite_map
+from .evidence import Weighting, check_probabilities, finite_map
 from .region_graph import Window, region_graph, renumbered
 
 
@@ -63,7 +63,7 @@ def graph_from_labels(
     >>> graph.edges.tolist(), graph.weights.round(2).tolist()
     ([[0, 1], [1, 2]], [2.2, -2.2])
     """
-    check_choice_of_weights(bias, attractive, length_exponent)
+    weighting = Weighting(bias, attractive, length_exponent)
     nodes = renumbered(labels, ignore_label)
     strength = finite_map(boundaries, "boundaries")
     if strength.shape != nodes.shape:
@@ -72,16 +72,10 @@ def graph_from_labels(
         )
     if attractive is None:
         check_probabilities(strength, "boundaries", " (or give attractive instead of bias)")
-    return touching_graph(nodes, strength, bias, attractive, length_exponent), nodes
+    return touching_graph(nodes, strength, weighting), nodes
 
 
-def touching_graph(
-    nodes: IntArray,
-    strength: FloatArray,
-    bias: float | None,
-    attractive: float | None,
-    length_exponent: float,
-) -> Graph:
+def touching_graph(nodes: IntArray, strength: FloatArray, weighting: Weighting) -> Graph:
     """Join the nodes that touch; the evidence is the larger strength on both sides."""
 
     def stronger_side(_: int, here: Window, there: Window) -> FloatArray:
@@ -89,7 +83,7 @@ def touching_graph(
 
     to_the_next = [tuple(row) for row in np.eye(nodes.ndim, dtype=int).tolist()]
     found = region_graph(nodes, to_the_next, stronger_side)
-    weights = edge_weights(found.evidence, found.length, bias, attractive, length_exponent)
+    weights = weighting.weights(found.evidence, found.length)
     return Graph(int(nodes.max()) + 1, found.edges, weights)
 
 
@@ -132,7 +126,7 @@ def graph_from_rag(
     >>> (graph.weights > 0).tolist(), nodes.tolist()
     ([True, False], [[0, 0, 1, 1, 2, 2]])
     """
-    check_choice_of_weights(bias, attractive, length_exponent)
+    weighting = Weighting(bias, attractive, length_exponent)
     if not (hasattr(rag, "nodes") and hasattr(rag, "edges")):
         raise TypeError(f"rag must be a skimage.graph.RAG, not {type(rag).__name__!r}")
     image = np.asarray(labels)
@@ -155,7 +149,7 @@ def graph_from_rag(
     if attractive is None:
         check_probabilities(evidence, "weights of rag", " (or give attractive instead of bias)")
     length = np.array([float(data.get("count", 1)) for *_, data in rows])
-    weights = edge_weights(evidence, length, bias, attractive, length_exponent)
+    weights = weighting.weights(evidence, length)
     return Graph(len(index), [(a, b) for a, b, _ in rows], weights), nodes
 
 

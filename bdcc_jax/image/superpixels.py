@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from ..solve import solve
+from .evidence import Weighting
 from .label_images import label_image, touching_graph
 from .pictures import checked_picture, skimage
 from .region_graph import renumbered
@@ -84,8 +85,7 @@ def superpixel_graph(
         raise ValueError(f"compactness must be a positive number, not {compactness}")
     elif not 0 <= compactness < np.inf:
         raise ValueError(f"compactness must be a number that is at least 0, not {compactness}")
-    if not 0 <= attractive <= 1:
-        raise ValueError(f"attractive must lie between 0 and 1, not {attractive}")
+    weighting = Weighting(None, attractive, 0.5)
     gradient = _gradient(pixels)
     segmentation = skimage().segmentation
     if method == "slic":
@@ -94,7 +94,7 @@ def superpixel_graph(
         seeds = _seeds(gradient, n_segments)
         superpixels = segmentation.watershed(gradient, seeds, compactness=compactness)
     nodes = renumbered(superpixels)
-    return touching_graph(nodes, gradient, None, attractive, 0.5), nodes
+    return touching_graph(nodes, gradient, weighting), nodes
 
 
 def segment(

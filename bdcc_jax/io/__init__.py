@@ -75,11 +75,7 @@ def load(path: str | os.PathLike[str], format: str | None = None) -> tuple[Graph
 
 
 def write(
-    graph: Graph,
-    path: str | os.PathLike[str],
-    *,
-    force: bool = False,
-    format: str | None = None,
+    graph: Graph, path: str | os.PathLike[str], *, force: bool = False, format: str | None = None
 ) -> None:
     """Write an instance without any loss; the file is complete or absent, never partial.
 

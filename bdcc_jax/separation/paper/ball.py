@@ -13,7 +13,6 @@ import numpy as np
 from ...base.adjacency import Adjacency
 from ...base.arrays import BoolArray, IntArray
 from ...base.compiled import compiled
-from ...instance.graph import Graph
 
 VIOLATION = 1e-6
 """A cycle inequality counts as violated by more than this: ten times HiGHS' row tolerance, so that
@@ -48,41 +47,8 @@ class Ball:
         return np.array(path, dtype=np.int64)
 
 
-class BallMaker:
-    """Cuts balls out of E+.
-
-    A ball keeps the shortest paths to the violated edges, and of the nearest nodes as many as make
-    ``size`` in all; None: all that matter.
-    """
-
-    def __init__(self, graph: Graph, size: int | None) -> None:
-        self.adjacency = graph.positive_adjacency
-        self.size = graph.n if size is None else size
-        # Every call leaves this as it found it: allocated once, not once a ball.
-        self._position = np.full(graph.n, -1, dtype=np.int64)
-
-    def make(
-        self,
-        nodes: IntArray,
-        parent: IntArray,
-        via: IntArray,
-        targets: IntArray,
-        target_edges: IntArray,
-    ) -> Ball:
-        """Cut a ball out of ``nodes`` nearer than every target needs, nearest first.
-
-        ``parent`` is the position of a node's parent in the shortest-path tree, ``via`` the edge to
-        it; ``targets`` are the positions of the violated far ends, ``target_edges`` their edges.
-        """
-        kept = _keep(parent, targets, self.size)
-        local = np.cumsum(kept) - 1
-        induced = _induce(self.adjacency, nodes[kept], via[kept], self._position)
-        edges, tail, head, tree = induced
-        return Ball(nodes[kept], edges, tail, head, local[targets], target_edges, tree)
-
-
 @compiled
-def _keep(parent: IntArray, targets: IntArray, size: int) -> BoolArray:
+def nodes_to_keep(parent: IntArray, targets: IntArray, size: int) -> BoolArray:
     """Which settled nodes make the ball: all on a tree path to a target, then the nearest."""
     kept = np.zeros(len(parent), dtype=np.bool_)
     kept[0] = True
@@ -102,13 +68,13 @@ def _keep(parent: IntArray, targets: IntArray, size: int) -> BoolArray:
 
 
 @compiled
-def _induce(
-    positive: Adjacency,
-    nodes: IntArray,
-    via: IntArray,
-    position: IntArray,
+def edges_between(
+    positive: Adjacency, nodes: IntArray, via: IntArray, position: IntArray
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """The edges of E+ between the given nodes: ids, local ends, and which is each node's `via`."""
+    """The edges of E+ between the given nodes: ids, local ends, and which is each node's `via`.
+
+    ``position`` is -1 everywhere, and left so: allocated once, not once a ball.
+    """
     starts, neighbours, edge_ids = positive
     for i in range(len(nodes)):
         position[nodes[i]] = i

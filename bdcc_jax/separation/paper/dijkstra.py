@@ -10,15 +10,19 @@ from ...base.clock import Clock
 from ...base.compiled import compiled
 from ...instance.cover import Cover
 from ...instance.graph import Graph
-from .ball import VIOLATION, Ball, BallMaker
+from .ball import VIOLATION, Ball, edges_between, nodes_to_keep
 
 
 class DijkstraFinder:
-    """Finds the violated roots of a cover at a given x; for the size of balls see BallMaker."""
+    """Finds the violated roots of a cover at a given x, each with its ball.
+
+    A ball keeps the shortest paths to the violated edges, and of the nearest nodes as many as make
+    ``ball_size`` in all; None: all that matter.
+    """
 
     def __init__(self, graph: Graph, cover: Cover, ball_size: int | None) -> None:
-        self._cover = cover
-        self._maker = BallMaker(graph, ball_size)
+        self._cover, self._adjacency = cover, graph.positive_adjacency
+        self._size = graph.n if ball_size is None else ball_size
         # Every search leaves these as it found them: allocated once, not once a root.
         self._position = np.full(graph.n, -1, dtype=np.int64)
         self._wanted = np.zeros(graph.n, dtype=np.bool_)
@@ -44,19 +48,23 @@ class DijkstraFinder:
             return None
         reach = x[edges] - VIOLATION
         order, parent, via, distance, found = _search(
-            self._maker.adjacency,
+            self._adjacency,
             x,
             cover.roots[s],
             far_ends,
             reach.max(),
-            self._maker.size,
+            self._size,
             self._position,
             self._wanted,
         )
         violated = (found >= 0) & (distance[found] < reach)
         if not violated.any():
             return None
-        return self._maker.make(order, parent, via, found[violated], edges[violated])
+        targets = found[violated]
+        kept = nodes_to_keep(parent, targets, self._size)
+        nodes, local = order[kept], np.cumsum(kept) - 1
+        inner, tail, head, tree = edges_between(self._adjacency, nodes, via[kept], self._position)
+        return Ball(nodes, inner, tail, head, local[targets], edges[violated], tree)
 
 
 @compiled
