@@ -243,7 +243,7 @@ def _pack(
                             amounts.append(amount if number == 0 else 0.0)
                             left[j] -= amount
                             has_row[j] = found = True
-                        else:  # edges only get narrower
+                        elif tree.distance[v] == np.inf:  # edges only get narrower
                             hopeful[j] = False
                     clear(tree, touched)
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
