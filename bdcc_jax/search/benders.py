@@ -346,7 +346,7 @@ class Benders:
         return bounds.verdict is Status.OPTIMAL
 
     def _learn_from_packing(self, found: Separation) -> None:
-        """The first rows prove a bound with what was packed: on many small instances the optimum."""
+        """What was packed proves a bound with the first rows: often the optimum of small ones."""
         first = self._master.n_rows == len(found.rows)
         if first and found.multipliers is not None and not self._integral:
             self._bounds.raise_lower(relaxed_bound(self._graph, found.rows, found.multipliers))

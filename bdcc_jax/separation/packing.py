@@ -79,6 +79,7 @@ class PackingEngine:
         self._graph, self._cover, self._violation = graph, cover, violation
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
         self._reach = graph.n + 1 if reach is None else reach
+        self._amounts = np.empty(0)  # what the last packing has put on its rows
         self._futile = inf  # violated edges when longer searches last were in vain
 
     @cached_property
