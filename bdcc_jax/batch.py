@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from threading import Event
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
 from typing import Any
 
 import jax
@@ -173,36 +173,45 @@ class _Batch:
         place: Place = lambda _: nullcontext(devices)  # noqa: E731
         if isinstance(devices, Devices):
             place = Pool(devices, workers).member
-        results: dict[int, Result | Failure] = {}
-        with ThreadPoolExecutor(workers, "bdcc_jax") as threads:
-            left = {threads.submit(self._solve, i, place): i for i in chosen}
-            try:
-                while left:
-                    try:
-                        self._collect(left, results, len(chosen), observe)
-                    except KeyboardInterrupt:
-                        if self._interrupted.is_set():
-                            raise
-                        self._interrupted.set()
-            finally:
-                self._interrupted.set()  # for whoever is left if something was raised
-        return results
+        todo, done = iter(chosen), SimpleQueue[tuple[int, Result | Failure | BaseException]]()
 
-    def _collect(
-        self,
-        left: dict[Future[Result | Failure], int],
-        results: dict[int, Result | Failure],
-        total: int,
-        observe: Callable[[BatchProgress], bool],
-    ) -> None:
-        # With a timeout, since a wait without one cannot be interrupted everywhere.
-        for future in wait(left, timeout=0.2, return_when=FIRST_COMPLETED).done:
-            number = left.pop(future)
-            results[number] = result = future.result()
-            failed = sum(isinstance(r, Failure) for r in results.values())
-            seconds = self._clock.elapsed
-            if observe(BatchProgress(number, result, len(results), failed, total, seconds)):
-                self._stopped.set()
+        def work() -> None:
+            for number in todo:  # two threads never get the same one
+                try:
+                    done.put((number, self._solve(number, place)))
+                except BaseException as error:
+                    done.put((number, error))
+
+        threads = [Thread(target=work, name=f"bdcc_jax {k}") for k in range(workers)]
+        results: dict[int, Result | Failure] = {}
+        failed = 0
+        try:
+            for thread in threads:
+                thread.start()
+            while len(results) < len(chosen):
+                try:
+                    # With a timeout, since a wait without one cannot be interrupted everywhere.
+                    number, result = done.get(timeout=0.2)
+                    if isinstance(result, BaseException):
+                        raise result
+                    results[number] = result
+                    failed += isinstance(result, Failure)
+                    progress = BatchProgress(
+                        number, result, len(results), failed, len(chosen), self._clock.elapsed
+                    )
+                    if observe(progress):
+                        self._stopped.set()
+                except Empty:
+                    continue
+                except KeyboardInterrupt:
+                    if self._interrupted.is_set():
+                        raise
+                    self._interrupted.set()
+        finally:
+            self._interrupted.set()  # for whoever is left if something was raised
+            for thread in threads:
+                thread.join()
+        return results
 
     def _solve(self, number: int, place: Place) -> Result | Failure:
         try:

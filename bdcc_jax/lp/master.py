@@ -127,7 +127,7 @@ class Master:
         if k == 0:
             return
         self.proven_bound = -np.inf  # the multipliers are of other rows, should Ctrl-C come next
-        self._rows = Rows.concatenate([self._rows, rows])
+        self._rows = Rows.concatenate([self._rows, rows]) if self.n_rows else rows
         self._keys = np.concatenate([self._keys, rows.keys()])
         self._age = np.concatenate([self._age, np.zeros(k, dtype=np.int64)])
         self._new_rows += k
@@ -140,6 +140,8 @@ class Master:
         Rows that x violates and that are here are violated by no more than HiGHS allows itself:
         adding them once more would change nothing, and the loop would go on for ever.
         """
+        if self.n_rows == 0:
+            return len(rows) == 0
         return set(rows.keys().tolist()) <= set(self._keys.tolist())
 
     def drop_slack_rows(self, x: FloatArray) -> BoolArray:
@@ -147,6 +149,8 @@ class Master:
 
         Returns which ones are left.
         """
+        if self.n_rows == 0:
+            return np.ones(0, dtype=bool)
         self._age = np.where(self._rows.violation(x) < -1e-6, self._age + 1, 0)
         old = self._age >= SLACK_FOR
         risen = self.proven_bound > self._kept_at + RISE * abs(self.proven_bound)

@@ -200,7 +200,12 @@ def _presolve(graph: Graph, stop: BoolArray, residue: float) -> Presolved:
     edges, weights, low, starts, slots, nodes = left
     used, n_moved, n_slots = log.used.tolist()
     steps = Steps(
-        *(part[:used] for part in (log.kind, log.a, log.b, log.cost)), log.moved[:n_moved], n_slots
+        kinds=log.kind[:used].copy(),
+        a=log.a[:used].copy(),
+        b=log.b[:used].copy(),
+        costs=log.cost[:used].copy(),
+        moved=log.moved[:n_moved].copy(),
+        n_slots=n_slots,
     )
     counts = np.bincount(steps.kinds, minlength=len(NAMES)).tolist()
     rest = Graph._trusted(len(slots), edges, weights)

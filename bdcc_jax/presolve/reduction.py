@@ -1,4 +1,4 @@
-"""The rules in turn, in one compiled loop: most instances are small, and calls would take longer."""
+"""The rules in turn, in one compiled loop: calls from Python would take longer than small ones."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def weaken_and_join(left: Rest, log: Log, residue: float, stop: BoolArray) -> tu
 @inlined
 def join_triangles(left: Rest, log: Log, stop: BoolArray) -> tuple[Rest, Log]:
     """Contract triangles (see ``triangles.py``); their edges are added up at the next visit."""
-    u, v, w, low, slots, changed = left
+    u, v, w, _, slots, changed = left
     triangles = joined_triangles(len(slots), u, v, w, stop)
     log = with_room(log, 2 * len(triangles), 0)
     node = np.arange(len(slots))

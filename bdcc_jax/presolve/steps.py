@@ -53,7 +53,7 @@ class Log(NamedTuple):
     b: IntArray
     cost: FloatArray
     moved: IntArray
-    """Four numbers for every edge that a split has moved: the slots of its ends before and after."""
+    """Four numbers for every edge that a split has moved: its ends before and after, as slots."""
     used: IntArray
     """How many steps, numbers in ``moved``, and slots there are."""
     off: FloatArray

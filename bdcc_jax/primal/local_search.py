@@ -18,11 +18,24 @@ SLOW = 10_000
 """Graphs with so many edges take some 10 ms a step."""
 
 DENSE, DENSE_WORK, MOST_WORK = 20, 2_000, 6_000_000
-"""With a mean degree of so much the LP will take a while, and greedy clusterings are poor: the
-search goes on for so many arcs an edge, and at most so many in all, some 40 ms."""
+"""With a mean degree of so much greedy clusterings are poor: where the LP is not quicker, a search
+pays that takes so many arcs an edge, and at most so many in all, some 40 ms."""
 
 STEEP = 4
 """Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time."""
+
+
+def longer_work(graph: Graph) -> int:
+    """Arcs that a search is worth where the LP is not quick: none on sparse graphs."""
+    return min(DENSE_WORK * graph.m, MOST_WORK) if 2 * graph.m >= DENSE * graph.n else 0
+
+
+def longer_search(graph: Graph, labels: IntArray, *, seed: int, clock: Clock) -> IntArray:
+    """A better clustering, after ``longer_work``."""
+    search = Evolution(graph, labels, seed=seed)
+    with clock.alarm() as stop:
+        search.run(longer_work(graph), stop)
+    return search.labels
 
 
 def _nobody(labels: IntArray) -> None:
@@ -74,9 +87,8 @@ def local_search(
     steps = 0
     if rounds:
         search = Evolution(graph, start, seed=seed)
-        work = min(DENSE_WORK * graph.m, MOST_WORK) if 2 * graph.m >= DENSE * graph.n else 0
         with clock.alarm() as stop:
-            while steps < rounds and not (search.settled and search.work >= work):
+            while steps < rounds and not search.settled:
                 if stop[0] or clock.remaining == 0.0:
                     break
                 search.step(stop)

@@ -3,7 +3,7 @@
 The search is a fixed sequence of steps. After every round of the LP, which counts its work, it is
 asked what it had found after the share of work that was due in the round before, and is waited for
 if it is not there yet: the answer, and all that follows from it, is the same in every run. Where it
-is faster it goes on beyond that. What it finds there is told to the user while an LP takes long,
+is faster and the LP takes long it goes on beyond that. What it finds there is told to the user,
 and is kept if time runs out, but it counts only once the LP has done its share of the work.
 """
 
@@ -39,6 +39,10 @@ far too high, and a round must not take much longer than without the search."""
 ARCS = 8
 """Arcs that the search reads in the time of a unit of the clock's work."""
 
+FREE_WAIT, FREE_WORK = 20, 10
+"""The search goes on beyond its share once HiGHS has been waited for so many tenths of a second, or
+the LP has taken so many times the work of an easy one: before that it would gain too little."""
+
 PATIENCE = 0.05
 """Seconds between two looks at the clock while the search is waited for."""
 
@@ -72,7 +76,9 @@ class Alongside:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
         easy = max(EASY, EASY_PER_EDGE * graph.m)
+        self._long_at = clock.work + FREE_WORK * easy
         self._last = clock.work + easy  # of the LP's work, what has had its share
+        self._waited, self._free = 0, False
         self._due = 0.0  # work of the search that the next round waits for
         self._start = bounds.labels
         self._thread: Thread | None = None
@@ -87,7 +93,7 @@ class Alongside:
         self._before = self._clock.while_waiting
         self._clock.while_waiting = self._while_waiting
         if self._graph.m >= LARGE:
-            self._begin_search()
+            self._set_free()
         return self
 
     def __exit__(
@@ -98,7 +104,9 @@ class Alongside:
     ) -> None:
         """Stop the search; where time, and not the method, ended the solve, take all it has."""
         self._clock.while_waiting = self._before
-        self._stop[0] = True
+        with self._changed:
+            self._stop[0] = True
+            self._changed.notify_all()
         if self._thread is not None and self._thread.is_alive():  # else Ctrl-C was there first
             self._thread.join()
         cut_short = isinstance(error, KeyboardInterrupt | SystemError) or (
@@ -109,9 +117,13 @@ class Alongside:
 
     def better(self) -> IntArray | None:
         """What the search has to have found by now, if that is new; lets it go on."""
-        work, self._due = self._due, self._due + self._share()
+        with self._changed:
+            work, self._due = self._due, self._due + self._share()
+            self._changed.notify_all()
         if self._due > 0.0:
             self._begin_search()
+        if self._clock.work >= self._long_at and not self._free:
+            self._set_free()
         if work == 0.0 or self._thread is None:
             return None
         self._tell_newest()
@@ -140,17 +152,32 @@ class Alongside:
 
     def _while_waiting(self) -> None:
         """A tenth of a second has passed in which HiGHS was waited for."""
-        self._begin_search()
+        self._waited += 1
+        if self._waited == FREE_WAIT:
+            self._set_free()
         self._tell_newest()
+
+    def _set_free(self) -> None:
+        """From here on the search does not wait for its share."""
+        with self._changed:
+            self._free = True
+            self._changed.notify_all()
+        self._begin_search()
 
     def _tell_newest(self) -> None:
         if self._found and self._found[-1][1] is not self._told:
             self._told = self._found[-1][1]
             self._tell(self._told)
 
+    def _may_go_on(self) -> bool:
+        """Wait until the search is due, or free to go on; False if it is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._stop[0] or self._free or self._done < self._due)
+        return not self._stop[0]
+
     def _run(self, search: Evolution) -> None:
         try:
-            while not self._stop[0]:
+            while self._may_go_on():
                 before, best = search.work, search.labels
                 search.step(self._stop)
                 with self._changed:

@@ -40,7 +40,7 @@ from ..lp.integer_master import IntegerMaster
 from ..lp.master import Master, MasterFailed
 from ..lp.rows import Rows
 from ..options import Options, RowKind
-from ..primal import fuse, lp_guided, rounding
+from ..primal import fuse, longer_search, longer_work, lp_guided, rounding
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation, relaxed_bound
 from ..separation.complete import CompleteGraphRows
@@ -75,6 +75,9 @@ misses is in a few places, and cheaper to find there than by LPs of the whole.""
 
 GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
+
+LONGER_WORK = 4
+"""Work of the LP for every arc of a longer search, before it has converged."""
 
 
 class PaperRound:
@@ -198,7 +201,8 @@ class Benders:
         self._integral = False
         self._seed = seed
         self._alongside: Alongside | None = None
-        self._guided_at = clock.work
+        self._began_at = self._guided_at = clock.work
+        self._longer = longer_work(graph)
         self._nearly_done = False
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
         rng = np.random.default_rng(seed)
@@ -351,7 +355,7 @@ class Benders:
         return self._nearly_done or bounds.verdict is Status.OPTIMAL
 
     def _learn_from_packing(self, found: Separation) -> None:
-        """The first rows prove a bound with what was packed: on many small instances the optimum."""
+        """What was packed proves a bound with the first rows: often the optimum of small ones."""
         first = self._master.n_rows == len(found.rows)
         if first and found.multipliers is not None and not self._integral:
             self._bounds.raise_lower(relaxed_bound(self._graph, found.rows, found.multipliers))
@@ -371,9 +375,17 @@ class Benders:
                 else:
                     continue
                 bounds.offer(labels)
+            if self._may_search_longer(converged) and not bounds.verdict:
+                self._longer = 0
+                bounds.offer(longer_search(graph, bounds.labels, seed=self._seed, clock=clock))
             labels_beside = None if self._alongside is None else self._alongside.better()
             if labels_beside is not None:
                 bounds.offer(fuse(graph, bounds.labels, labels_beside, clock=clock))
+
+    def _may_search_longer(self, converged: bool) -> bool:
+        """Whether the LP leaves a gap, or has taken far longer than the search will; once."""
+        far_longer = self._clock.work - self._began_at >= LONGER_WORK * self._longer
+        return self._longer > 0 and self._alongside is not None and (converged or far_longer)
 
     def _may_be_guided(self) -> bool:
         """Whether the LP has worked for long enough that a search takes a small share of it."""

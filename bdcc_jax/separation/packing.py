@@ -79,6 +79,7 @@ class PackingEngine:
         self._graph, self._cover, self._violation = graph, cover, violation
         self._narrow = 1e-9 * np.abs(graph.weights).mean()
         self._reach = graph.n + 1 if reach is None else reach
+        self._amounts = np.empty(0)  # what the last packing has put on its rows
         self._futile = inf  # violated edges when longer searches last were in vain
 
     @cached_property
@@ -243,7 +244,7 @@ def _pack(
                             amounts.append(amount if number == 0 else 0.0)
                             left[j] -= amount
                             has_row[j] = found = True
-                        else:  # edges only get narrower
+                        elif tree.distance[v] == np.inf:  # edges only get narrower
                             hopeful[j] = False
                     clear(tree, touched)
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):

@@ -22,6 +22,21 @@ def unlimited():
     return Clock(None)
 
 
+def test_without_rows_there_is_no_model(monkeypatch):
+    def refused(_):
+        raise AssertionError("HiGHS is not needed")
+
+    monkeypatch.setattr(highspy.Highs, "__init__", refused)
+    master = Master(WEIGHTS)
+    assert master.solve(unlimited()).tolist() == [1, 0, 0]
+    assert master.proven_bound == -1.0
+    assert len(master.multipliers) == 0
+    # Of this triangle what is packed along its two positive edges is the optimum already.
+    result = solve(([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0]), options=Options(presolve=False))
+    assert (str(result.status), result.objective) == ("optimal", 0.0)
+    assert verify(result.graph, result.certificate).lower_bound == 0
+
+
 def test_rows_are_added_in_place():
     master = Master(WEIGHTS)
     first = master.solve(unlimited())

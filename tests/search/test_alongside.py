@@ -99,6 +99,30 @@ def test_what_is_beyond_its_share_does_not_count_otherwise(eager):
     assert bounds.upper == before
 
 
+def test_while_the_lp_is_quick_it_does_its_share_only(eager, monkeypatch):
+    monkeypatch.setattr(alongside, "LARGE", 10**9)
+    monkeypatch.setattr(alongside, "FREE_WORK", 1e9)
+    monkeypatch.setattr(alongside, "EASY", 1.0)
+    monkeypatch.setattr(alongside, "FREE_WAIT", 3)
+    graph = random_graph(np.random.default_rng(0), 60, 0.5)
+    clock, steps, step = Clock(None), [], Evolution.step
+    monkeypatch.setattr(Evolution, "step", lambda self, stop: (steps.append(0), step(self, stop)))
+    with Alongside(graph, Bounds(graph), clock, seed=0, tell=lambda _: None) as search:
+        clock.waits()
+        assert steps == []  # nothing is due
+        clock.work += 20_000.0
+        search.better()
+        search.better()
+        time.sleep(0.1)
+        share = len(steps)
+        time.sleep(0.2)
+        assert 0 < len(steps) == share
+        clock.waits()
+        clock.waits()
+        while len(steps) < share + 5:  # HiGHS is waited for: it is free to go on
+            time.sleep(0.001)
+
+
 def test_errors_of_the_search_are_not_hidden(eager, monkeypatch):
     def broken(self, stop):
         raise RuntimeError("in the thread")

@@ -248,7 +248,8 @@ def test_what_is_only_rounding_errors_is_divided_too(monkeypatch):
             graph = Graph.from_edges(u, v, weights, 9)
             result = solve(graph, options=Options(presolve=False, odd_wheels=False))
             assert result.status == "optimal"
-            assert result.objective == pytest.approx(brute_force(graph), abs=2 * result.tolerance)
+            off = 2 * result.tolerance + 1e-14  # the brute force rounds
+            assert result.objective == pytest.approx(brute_force(graph), abs=off)
             divided += verify(graph, result.certificate).claims == ()
     assert divided == 24
 
