@@ -37,6 +37,7 @@ from ..instance.cover import Cover, vertex_cover
 from ..instance.graph import Graph
 from ..lp.integer_master import IntegerMaster
 from ..lp.master import Master, MasterFailed
+from ..lp.rough_master import RoughMaster
 from ..lp.rows import Rows
 from ..options import Options, RowKind
 from ..primal import fuse, lp_guided, rounding
@@ -183,14 +184,13 @@ class Benders:
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
         self._clock, self._reporter = clock, reporter
+        self._integral = False
         clock.check()  # what comes now takes its time on large instances
         with clock.measure("cover"):
             self._cover: Cover = vertex_cover(graph, options.cover, clock, options.cover_time_limit)
         with clock.measure("master"):
-            self._master = Master(graph.weights)
-            self._master.add(rows)
+            self._begin_anew(rows)
         self.lp = rows, multipliers
-        self._integral = False
         self._seed = seed
         self._alongside: Alongside | None = None
         self._guided_at = clock.work
@@ -263,6 +263,8 @@ class Benders:
         """Divide the clusterings that the LP leaves open, until all is proven or float64 ends."""
         if proof.begun:
             self._begin_anew(proof.rows)
+        if isinstance(self._master, Master):
+            self._master.sharpen()
         look_around = partial(self._round, converged=True)
         tree = BranchAndBound(proof, self._master, self._bounds, self._clock, look_around)
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
@@ -274,8 +276,17 @@ class Benders:
 
     def _begin_anew(self, rows: Rows) -> None:
         """The LP with these rows, and no others."""
-        self._master = Master(self._graph.weights)
+        bounds, weights = self._bounds, self._graph.weights
+        self._master: Master | RoughMaster = (
+            RoughMaster(weights, lambda: bounds.cutoff) if self._by_pairs else Master(weights)
+        )
         self._master.add(rows)
+
+    @property
+    def _by_pairs(self) -> bool:
+        """Whether the LP gets all kinds of rows over pairs, for which HiGHS takes long."""
+        by_pairs = is_complete(self._graph) and is_dense(self._graph)
+        return by_pairs and self._options.odd_wheels and not self._integral
 
     @property
     def x(self) -> FloatArray:
@@ -290,13 +301,15 @@ class Benders:
     def _loop(self) -> None:
         """Lines 4 to 14 of Algorithm 1, and what is reported of them."""
         separators: list[Separator] = [self._engine.separate]
-        if not self._integral and self._options.odd_wheels:
-            if is_complete(self._graph) and is_dense(self._graph):
-                # The bound itself: that of whole weights is rounded up, and rises in jumps.
-                both = lambda: (self._master.proven_bound, self._bounds.cutoff)  # noqa: E731
-                separators = [CompleteGraphRows(self._graph, PROGRESS, both, self._engine.separate)]
-            else:
-                separators.append(self._wheels)
+        master = self._master
+        if isinstance(master, RoughMaster):
+            # The bound itself: that of whole weights is rounded up, and rises in jumps.
+            both = lambda: (master.proven_bound, self._bounds.cutoff)  # noqa: E731
+            least = lambda: master.blur  # noqa: E731
+            first = self._engine.separate
+            separators = [CompleteGraphRows(self._graph, PROGRESS, both, least, first)]
+        elif not self._integral and self._options.odd_wheels:
+            separators.append(self._wheels)
         turns = cutting_planes(
             self._master,
             separators,

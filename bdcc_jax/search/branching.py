@@ -20,12 +20,12 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
-from ..instance.completion import is_complete, is_dense
 from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.row_pool import RowPool, Start
+from ..lp.rough_master import RoughMaster
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Contradiction, Leaf, Reason
 from ..proofs.certificate import LowerBound
@@ -76,7 +76,7 @@ class BranchAndBound:
     ----------
     proof : Branching
         The tree so far; kept up to date.
-    master : Master
+    master : Master or RoughMaster
         The LP of its instance; with the rows of the proof if that is begun.
     bounds : Bounds
         What is known about it; says when a leaf need not be divided.
@@ -89,7 +89,7 @@ class BranchAndBound:
     def __init__(
         self,
         proof: Branching,
-        master: Master,
+        master: Master | RoughMaster,
         bounds: Bounds,
         clock: Clock,
         look_around: Callable[[FloatArray], None],
@@ -102,7 +102,6 @@ class BranchAndBound:
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
         self._futile = 0
-        master.sharpen()
 
     @property
     def lower_bound(self) -> LowerBound:
@@ -144,7 +143,8 @@ class BranchAndBound:
         """A leaf, and what its multipliers prove."""
         rows = self._pool.rows
         known = why.rows if isinstance(why, Leaf) and decisions else np.arange(len(rows))
-        node = Node(number, decisions, -inf, why, self._pool.scratch(known))
+        start = Start(np.sort(known)) if decisions else self._pool.start
+        node = Node(number, decisions, -inf, why, start)
         kept, cut = self._decided(decisions)
         if not self._contradicts(node, kept, cut) and isinstance(why, Leaf):
             multipliers = np.zeros(len(rows))
@@ -199,8 +199,9 @@ class BranchAndBound:
         self, kept: BoolArray, cut: BoolArray, bounds: Callable[[], tuple[float, float]]
     ) -> list[Separator]:
         graph = self._graph
-        if is_complete(graph) and is_dense(graph):
-            return [CompleteGraphRows(graph, PAYS, bounds)]
+        master = self._master
+        if isinstance(master, RoughMaster):
+            return [CompleteGraphRows(graph, PAYS, bounds, lambda: master.blur)]
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))

@@ -18,7 +18,6 @@ from ..instance.completion import pair_ids
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .odd_wheels import violated_wheels
-from .paper.ball import VIOLATION
 from .separation import Separation
 from .two_partitions import violated_partitions, violated_triangles
 
@@ -26,9 +25,8 @@ TRIANGLES, PARTITIONS, WHEELS = 8, {1: 2, 2: 1}, 1
 """So many of each in a round for every node, of 2-partitions by the size of the smaller side: with
 more of them the LP becomes slow."""
 
-COARSE, FINE = 0.1, 1e-4
-"""Wheels wait until no triangle is violated by more than COARSE; triangles that are violated by
-less than FINE wait for everything else."""
+COARSE = 0.1
+"""Wheels wait until no triangle is violated by more than this."""
 
 WINDOW = 10
 """Progress is measured over so many rounds."""
@@ -45,6 +43,8 @@ class CompleteGraphRows:
         Of the gap, which all but triangles have to close in WINDOW rounds, else there are no more.
     bounds : callable
         Returns the lower and the upper bound as they are now.
+    least : callable
+        Returns by how much x must violate a row: it may be the solution of an LP, or only nearly.
     first : callable, optional
         Separates cycle inequalities, until it finds none.
     """
@@ -54,10 +54,12 @@ class CompleteGraphRows:
         graph: Graph,
         share: float,
         bounds: Callable[[], tuple[float, float]],
+        least: Callable[[], float],
         first: Callable[[FloatArray, Clock], Separation] | None = None,
     ) -> None:
         self._graph, self._ids = graph, pair_ids(graph.n)
-        self._share, self._bounds, self._first = share, bounds, first
+        self._share, self._bounds = share, bounds
+        self._least, self._first = least, first
         self._lower: list[float] = []  # the bounds of the rounds so far
 
     def __call__(self, x: FloatArray, clock: Clock) -> Separation:
@@ -72,7 +74,7 @@ class CompleteGraphRows:
 
     def _violated(self, x: FloatArray, clock: Clock) -> Separation:
         n, ids = self._graph.n, self._ids
-        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, FINE)
+        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, self._least())
         parts = [triangles]
         lower, upper = self._bounds()
         self._lower.append(lower)
@@ -86,9 +88,6 @@ class CompleteGraphRows:
         rows = rows.take(
             np.isin(np.arange(len(rows)), np.unique(rows.keys(), return_index=True)[1])
         )
-        if len(rows) == 0:
-            triangles, worst = violated_triangles(ids, x, TRIANGLES * n, VIOLATION)
-            rows = triangles
         return Separation(rows, violated_roots=0, fallbacks=0, satisfied=worst == 0.0)
 
 
