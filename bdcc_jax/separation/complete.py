@@ -25,8 +25,14 @@ TRIANGLES, PARTITIONS, WHEELS = 8, {1: 2, 2: 1}, 1
 """So many of each in a round for every node, of 2-partitions by the size of the smaller side: with
 more of them the LP becomes slow."""
 
-COARSE = 0.1
-"""Wheels wait until no triangle is violated by more than this."""
+FEW = 1
+"""Wheels, which take the longest to find, wait until there are fewer other rows for every node."""
+
+LONGEST = 0.2
+"""Rim edges longer than this, of 1/2 for all of a violated rim, are not looked at."""
+
+TURNS = 7
+"""The search for wheels begins at another hub each time: about a 7th of all nodes further."""
 
 WINDOW = 10
 """Progress is measured over so many rounds."""
@@ -81,18 +87,15 @@ class CompleteGraphRows:
         before = self._lower[-WINDOW - 1] if len(self._lower) > WINDOW else -inf
         if lower - before >= self._share * (upper - lower):
             parts += [violated_partitions(ids, x, sides, PARTITIONS[sides] * n) for sides in (1, 2)]
-            if worst < COARSE:
-                wheels = violated_wheels(self._graph, x, clock)
-                parts.append(_worst(wheels, x, WHEELS * n))
+            if sum(map(len, parts)) < FEW * n:
+                first, enough = len(self._lower) * n // TURNS % n, WHEELS * n
+                parts.append(
+                    violated_wheels(
+                        self._graph, x, clock, first=first, enough=enough, longest=LONGEST
+                    )
+                )
         rows = Rows.concatenate(parts)  # three against one are a wheel, too
         rows = rows.take(
             np.isin(np.arange(len(rows)), np.unique(rows.keys(), return_index=True)[1])
         )
         return Separation(rows, violated_roots=0, fallbacks=0, satisfied=worst == 0.0)
-
-
-def _worst(rows: Rows, x: FloatArray, most: int) -> Rows:
-    """The rows that x violates most."""
-    chosen = np.zeros(len(rows), dtype=bool)
-    chosen[np.argsort(-rows.violation(x), kind="stable")[:most]] = True
-    return rows.take(chosen)

@@ -76,34 +76,48 @@ def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> 
     sizes = np.diff(starts) - sides
     entries = sizes * sides + sizes * (sizes - 1) // 2 + sides * (sides - 1) // 2
     order = np.argsort(-amount / np.sqrt(entries), kind="stable")
-    used = np.zeros(len(x), dtype=np.int64)
-    parts: list[IntArray] = []
-    chosen: list[int] = []
-    for i in order.tolist():
-        first, others = np.split(nodes[starts[i] : starts[i + 1]], [sides])
-        between = ids[np.ix_(first, others)].ravel()
-        if used[between].sum() > PER_EDGE * len(between):
-            continue
-        used[between] += 1
-        parts += [_inside(ids, first), _inside(ids, others), between]
-        chosen.append(i)
-        if len(chosen) >= most:
-            break
+    chosen, pairs = _chosen(ids, nodes, starts, order, sides, len(x), most)
     inner = entries[chosen] - sides * sizes[chosen]
     lengths = np.column_stack([inner, sides * sizes[chosen]]).ravel()
     d = sizes[chosen] - sides
     return Rows(
         np.concatenate([[0], np.cumsum(entries[chosen])]),
-        np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int32),
+        pairs.astype(np.int32),
         np.repeat(np.tile([1.0, -1.0], len(chosen)), lengths),
         d * (d - 1) / 2,
     )
 
 
-def _inside(ids: IntArray, nodes: IntArray) -> IntArray:
-    """All pairs of some nodes."""
-    pairs: IntArray = ids[np.ix_(nodes, nodes)][np.triu_indices(len(nodes), 1)]
-    return pairs
+@compiled
+def _chosen(
+    ids: IntArray, nodes: IntArray, starts: IntArray, order: IntArray, sides: int, m: int, most: int
+) -> tuple[IntArray, IntArray]:
+    """The first 2-partitions whose spokes are not in too many, and the pairs of each.
+
+    First those inside S and inside T, then those between them.
+    """
+    used = np.zeros(m, np.int64)
+    chosen, pairs = [0 for _ in range(0)], [0 for _ in range(0)]
+    for i in order:
+        first, others = starts[i], starts[i] + sides
+        after, total = starts[i + 1], 0
+        for a in range(first, others):
+            for b in range(others, after):
+                total += used[ids[nodes[a], nodes[b]]]
+        if total > PER_EDGE * sides * (after - others):
+            continue
+        for begin, end in ((first, others), (others, after)):
+            for a in range(begin, end):
+                for b in range(a + 1, end):
+                    pairs.append(ids[nodes[a], nodes[b]])
+        for a in range(first, others):
+            for b in range(others, after):
+                pairs.append(ids[nodes[a], nodes[b]])
+                used[ids[nodes[a], nodes[b]]] += 1
+        chosen.append(i)
+        if len(chosen) >= most:
+            break
+    return np.array(chosen), np.array(pairs)
 
 
 @compiled
