@@ -18,12 +18,15 @@ from .lagrangian import Lagrangian
 from .master import RISE, WORTH_DROPPING, Master, power_of_two
 from .rows import Rows
 
-ROUGH, FINER, FINEST = 0.05, 0.25, 0.003
+ROUGH, FINER, FINEST = 0.1, 0.25, 0.005
 """Cost and bound may differ by this share of the gap; where no rows are found they become closer,
 by this factor each time, but not beyond the last share."""
 
 MOST = 2000
 """Iterations for an LP, at most."""
+
+PROBE = 80
+"""Iterations that tell how much the bound rises if an edge is decided."""
 
 AT_A_TIME, ENTRIES_AT_A_TIME = 500, 2e7
 """Iterations, and entries of rows that they read, between two looks at the clock."""
@@ -163,26 +166,41 @@ class RoughMaster:
                 self._learn()
         return self._x.copy()
 
+    def probe(self, edge: int, way: float, clock: Clock) -> float:
+        """A bound for solutions with ``x = way`` on an edge, after a few iterations from here."""
+        lower, upper = self._lower.copy(), self._upper.copy()
+        lower[edge] = upper[edge] = way
+        x, y = self._x.copy(), self._y.copy()
+        x[edge] = way
+        self._iterate(x, y, lower, upper, 0.0, PROBE, clock)
+        lagrangian = Lagrangian.of(self._weights, self._rows, y * self._scale)
+        return lagrangian.bound_within(lower, upper)
+
     def _descend(self, clock: Clock) -> None:
-        rows, aim = self._rows, self._aim()
+        aim = self._aim()
         before = self._best if self._best > -inf else self._weights[self._weights < 0].sum()
         precision = self._share * max(0.0, aim - before) / self._scale
-        entries = 1 + len(rows.indices)
-        at_a_time = int(np.clip(ENTRIES_AT_A_TIME / entries, 1, AT_A_TIME))
-        left = MOST if len(rows) else 0
-        while left > 0:
-            done = descend(
-                self._weights / self._scale, self._lower, self._upper,
-                rows.starts, rows.indices, rows.values, rows.upper,
-                self._x, self._y, self._balance,
-                precision, aim / self._scale, min(left, at_a_time),
-            )  # fmt: skip
-            clock.work += WORK * done * entries
-            left = left - done if done == at_a_time else 0
-            if left > 0 and clock.remaining == 0.0:
-                break
+        at_a_time = int(np.clip(ENTRIES_AT_A_TIME / (1 + len(self._rows.indices)), 1, AT_A_TIME))
+        left = MOST if self.n_rows else 0
+        while left > 0 and clock.remaining > 0.0:
+            most = min(left, at_a_time)
+            args = self._x, self._y, self._lower, self._upper
+            left = left - most if self._iterate(*args, precision, most, clock) == most else 0
         self._learn()
         clock.check()
+
+    def _iterate(
+        self, x: FloatArray, y: FloatArray, lower: FloatArray, upper: FloatArray,
+        precision: float, most: int, clock: Clock,
+    ) -> int:  # fmt: skip
+        rows = self._rows
+        done = descend(
+            self._weights / self._scale, lower, upper,
+            rows.starts, rows.indices, rows.values, rows.upper,
+            x, y, self._balance, precision, self._aim() / self._scale, most,
+        )  # fmt: skip
+        clock.work += WORK * done * (1 + len(rows.indices))
+        return int(done)
 
     def _learn(self) -> None:
         lagrangian = Lagrangian.of(self._weights, self._rows, self.multipliers)

@@ -34,6 +34,7 @@ from ..separation.complete import CompleteGraphRows
 from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
+from ..separation.two_partitions import all_triangles
 from .bounds import Bounds
 from .cutting_planes import Separator, cutting_planes
 
@@ -46,6 +47,13 @@ does not see the light ones, and the tree would have to list all that these can 
 
 PAYS = 0.05
 """Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
+
+
+CANDIDATES = 8
+"""So many edges are tried before a leaf is divided by one of them."""
+
+NO_GAIN = 1e-3
+"""The bound of a half rises at least by this share of the gap: then the other half counts."""
 
 
 class Node:
@@ -177,6 +185,8 @@ class BranchAndBound:
         pool = self._pool
         pool.start_from(node.start)
         master.restrict(*_box(kept, cut))
+        if isinstance(master, RoughMaster) and node.cut:
+            pool.add(all_triangles(graph.n, *graph.edges[[*node.cut][-1]].tolist()))
 
         def enough() -> bool:
             if master.proven_bound > node.bound:
@@ -192,8 +202,23 @@ class BranchAndBound:
             self._look_around(turn.x)
             near = bounds.upper - node.bound <= bounds.noise
             node.exhausted = near or bool((kept | cut).all())
-            node.edge = _most_open(turn.x, kept | cut, graph)
             node.start = pool.start
+            candidates = _most_open(turn.x, kept | cut, graph)
+            node.edge = self._best_edge(candidates, node.bound)
+
+    def _best_edge(self, candidates: list[int], bound: float) -> int:
+        """The candidate that raises the bounds of both halves most, where that is soon known."""
+        master = self._master
+        if not isinstance(master, RoughMaster):
+            return candidates[0]
+        gap = self._bounds.cutoff - bound  # more than this is no gain
+        with self._clock.measure("master"):
+            gains = [
+                [min(gap, master.probe(edge, way, self._clock) - bound) for way in (0.0, 1.0)]
+                for edge in candidates
+            ]
+        least = NO_GAIN * gap
+        return candidates[int(np.argmax(np.maximum(gains, least).prod(axis=1)))]
 
     def _separators(
         self, kept: BoolArray, cut: BoolArray, bounds: Callable[[], tuple[float, float]]
@@ -214,13 +239,15 @@ def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
     return np.where(cut, 1.0, 0.0), np.where(kept, 0.0, 1.0)
 
 
-def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> int:
-    """The edge to divide by: fractional, and of much weight."""
+def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> list[int]:
+    """Edges to divide by, the best first: fractional, and of much weight."""
     fractional = np.minimum(x, 1.0 - x)
     if fractional.max() <= FRACTIONAL:  # a clustering, and a bound that is short of it by rounding
         fractional = np.ones(graph.m)
     size = np.abs(graph.weights) + np.abs(graph.weights).mean()
-    return int(np.argmax(np.where(decided, -1.0, fractional * size)))
+    score = np.where(decided, -1.0, fractional * size)
+    best = np.argsort(-score, kind="stable")[:CANDIDATES]
+    return [int(edge) for edge in best if edge == best[0] or score[edge] > 0.0]
 
 
 def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:

@@ -25,6 +25,9 @@ TRIANGLES, PARTITIONS, WHEELS = 8, {1: 2, 2: 1}, 1
 """So many of each in a round for every node, of 2-partitions by the size of the smaller side: with
 more of them the LP becomes slow."""
 
+STALLED = 10.0
+"""Triangles must be violated so many times more where rows no longer pay."""
+
 FEW = 1
 """Wheels, which take the longest to find, wait until there are fewer other rows for every node."""
 
@@ -80,12 +83,14 @@ class CompleteGraphRows:
 
     def _violated(self, x: FloatArray, clock: Clock) -> Separation:
         n, ids = self._graph.n, self._ids
-        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, self._least())
-        parts = [triangles]
         lower, upper = self._bounds()
         self._lower.append(lower)
         before = self._lower[-WINDOW - 1] if len(self._lower) > WINDOW else -inf
-        if lower - before >= self._share * (upper - lower):
+        pays = lower - before >= self._share * (upper - lower)
+        least = self._least() if pays else STALLED * self._least()
+        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, least)
+        parts = [triangles]
+        if pays:
             parts += [violated_partitions(ids, x, sides, PARTITIONS[sides] * n) for sides in (1, 2)]
             if sum(map(len, parts)) < FEW * n:
                 first, enough = len(self._lower) * n // TURNS % n, WHEELS * n

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.compiled import compiled
+from ..instance.completion import pair_ids
 from ..lp.rows import Rows
 
 LEAST_VIOLATION = 0.02
@@ -56,6 +57,22 @@ def violated_triangles(
     return Rows.of_cycles(starts, chosen.ravel().astype(np.int32)), float(amount.max())
 
 
+def all_triangles(n: int, u: int, v: int) -> Rows:
+    """All triangle inequalities over a pair of nodes, which is decided.
+
+    Examples
+    --------
+    >>> rows = all_triangles(3, 0, 1)
+    >>> rows.indices.reshape(-1, 3).tolist(), rows.values[:3].tolist()
+    ([[0, 1, 2], [1, 0, 2], [2, 0, 1]], [1.0, -1.0, -1.0])
+    """
+    ids = pair_ids(n)
+    others = np.setdiff1d(np.arange(n), [u, v])
+    sides = np.column_stack([np.full(n - 2, ids[u, v]), ids[u, others], ids[v, others]])
+    edges = sides[:, [[0, 1, 2], [1, 0, 2], [2, 0, 1]]].reshape(-1, 3)
+    return Rows.of_cycles(np.arange(0, 3 * len(edges) + 1, 3), edges.ravel().astype(np.int32))
+
+
 def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> Rows:
     """2-partition inequalities with one or two nodes in S (``sides``), more in T, that x violates.
 
@@ -66,7 +83,6 @@ def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> 
     --------
     K4 with x = 1/2 on the pairs of node 0, and 1 on the others:
 
-    >>> from ..instance.completion import pair_ids
     >>> x = np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0])
     >>> rows = violated_partitions(pair_ids(4), x, 1, most=10)
     >>> rows.violation(x).tolist(), rows.upper.tolist()
