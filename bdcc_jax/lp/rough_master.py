@@ -162,8 +162,9 @@ class RoughMaster:
             try:
                 self._x = self._exact.solve(clock)
             finally:
-                self._y = self._exact.multipliers / self._scale
-                self._learn()
+                if self._exact.proven_bound > -inf:
+                    self._y = self._exact.multipliers / self._scale
+                    self._learn()
         return self._x.copy()
 
     def probe(self, edge: int, way: float, clock: Clock) -> float:
