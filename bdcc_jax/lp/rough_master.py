@@ -82,7 +82,8 @@ class RoughMaster:
         """Have these rows only, and begin anew."""
         self._rows, self._keys = Rows.empty(), Rows.empty().keys()
         self._y, self._idle = np.zeros(0), np.zeros(0, dtype=np.int64)
-        self._share, self._exact = ROUGH, None
+        self._share = ROUGH
+        self._exact: Master | None = None
         self._best = self._kept_at = self.proven_bound = -inf
         self.add(rows)
 

@@ -188,6 +188,7 @@ class Benders:
         clock.check()  # what comes now takes its time on large instances
         with clock.measure("cover"):
             self._cover: Cover = vertex_cover(graph, options.cover, clock, options.cover_time_limit)
+        self._master: Master | RoughMaster
         with clock.measure("master"):
             self._begin_anew(rows)
         self.lp = rows, multipliers
@@ -225,19 +226,19 @@ class Benders:
             raise
 
     def _relax(self) -> None:
-        if isinstance(self._engine, PackingEngine):
+        if isinstance(self._engine, PackingEngine) and isinstance(self._master, Master):
             block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
             if block is not None:
-                self._relax_blocks(block)
+                self._relax_blocks(block, self._master)
             elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
                 self._bounds.raise_lower(self._engine.packed_bound(self._clock))
         self._loop()
 
-    def _relax_blocks(self, block: IntArray) -> None:
+    def _relax_blocks(self, block: IntArray, master: Master) -> None:
         """Solve the LPs of the blocks of a large instance."""
         spent = dict(self._clock.spent)
         reach = self._options.ball_size
-        for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
+        for parts in blocks.start_from_blocks(self._graph, block, master, reach, self._clock):
             self._bounds.raise_lower(parts.lower_bound)
             unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
             self._report(unknown, spent)
@@ -277,9 +278,8 @@ class Benders:
     def _begin_anew(self, rows: Rows) -> None:
         """The LP with these rows, and no others."""
         bounds, weights = self._bounds, self._graph.weights
-        self._master: Master | RoughMaster = (
-            RoughMaster(weights, lambda: bounds.cutoff) if self._by_pairs else Master(weights)
-        )
+        by_pairs = self._by_pairs
+        self._master = RoughMaster(weights, lambda: bounds.cutoff) if by_pairs else Master(weights)
         self._master.add(rows)
 
     @property

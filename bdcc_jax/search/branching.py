@@ -24,8 +24,8 @@ from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
-from ..lp.row_pool import RowPool, Start
 from ..lp.rough_master import RoughMaster
+from ..lp.row_pool import RowPool, Start
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Contradiction, Leaf, Reason
 from ..proofs.certificate import LowerBound
