@@ -11,7 +11,7 @@ import numpy as np
 from ..base.arrays import IntArray
 from .graph import Graph
 
-LEAST_NODES, LEAST_DENSITY, MOST_PAIRS = 20, 0.25, 5_000
+LEAST_NODES, LEAST_DENSITY, MOST_PAIRS = 20, 0.25, 50_000
 """Instances with at least so many nodes and this share of all pairs, and at most so many pairs, are
 completed. Smaller ones are divided sooner than their rows are found; the LPs of larger ones become
 slow by so many rows."""

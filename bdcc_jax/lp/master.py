@@ -180,6 +180,12 @@ class Master:
         columns = np.fromiter(map(int, basis.col_status), np.int64, len(self.columns))
         return columns, np.fromiter(map(int, basis.row_status), np.int64, self.n_rows)
 
+    @property
+    def state(self) -> tuple[IntArray, IntArray, BoolArray]:
+        """The basis, and which rows are tight in it: it needs no others."""
+        columns, rows = self.basis
+        return columns, rows, rows != BASIC
+
     def start_from(self, columns: IntArray, rows: IntArray) -> None:
         """Let the next LP start from a basis; rows that were added since are not tight in it."""
         rows = np.pad(rows, (0, self.n_rows - len(rows)), constant_values=BASIC)

@@ -7,22 +7,23 @@ stays.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
-from .master import AT_LOWER, BASIC, Master
+from .master import Master
+from .rough_master import RoughMaster
 from .rows import Rows
 
 
 class Start(NamedTuple):
-    """Rows of the pool, in order, and the basis of an LP over them."""
+    """Rows of the pool, in order, and where an LP over them starts: None if from scratch."""
 
     numbers: IntArray
-    columns: IntArray
-    rows: IntArray
+    where: tuple[NDArray[Any], NDArray[Any]] | None = None
 
 
 class RowPool:
@@ -30,11 +31,11 @@ class RowPool:
 
     Parameters
     ----------
-    master : Master
+    master : Master or RoughMaster
         The LP; its rows are the first ones of the pool.
     """
 
-    def __init__(self, master: Master) -> None:
+    def __init__(self, master: Master | RoughMaster) -> None:
         self._master = master
         self.rows = master.rows
         self._number = {key: i for i, key in enumerate(master.rows.keys().tolist())}
@@ -77,22 +78,17 @@ class RowPool:
 
     @property
     def start(self) -> Start:
-        """The rows that are tight in the last LP, and its basis, which needs no others."""
-        columns, rows = self._master.basis
-        tight = np.flatnonzero(rows != BASIC)
-        tight = tight[np.argsort(self._active[tight], kind="stable")]
-        return Start(self._active[tight], columns, rows[tight])
-
-    def scratch(self, numbers: IntArray) -> Start:
-        """Some rows, and the basis that is there without having solved anything."""
-        numbers = np.sort(numbers)
-        columns = np.full(len(self._master.columns), AT_LOWER)
-        return Start(numbers, columns, np.full(len(numbers), BASIC))
+        """The rows that matter in the last LP, and where it ended, which needs no others."""
+        columns, rows, needed = self._master.state
+        chosen = np.flatnonzero(needed)
+        chosen = chosen[np.argsort(self._active[chosen], kind="stable")]
+        return Start(self._active[chosen], (columns, rows[chosen]))
 
     def start_from(self, start: Start) -> None:
-        """Let the next LP have these rows only, and start from this basis."""
+        """Let the next LP have these rows only, and start from there."""
         chosen = np.zeros(len(self.rows), dtype=bool)
         chosen[start.numbers] = True
         self._master.replace(self.rows.take(chosen))
         self._active = start.numbers
-        self._master.start_from(start.columns, start.rows)
+        if start.where is not None:
+            self._master.start_from(*start.where)

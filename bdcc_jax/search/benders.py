@@ -38,6 +38,7 @@ from ..instance.cover import Cover, vertex_cover
 from ..instance.graph import Graph
 from ..lp.integer_master import IntegerMaster
 from ..lp.master import Master, MasterFailed
+from ..lp.rough_master import RoughMaster
 from ..lp.rows import Rows
 from ..options import Options, RowKind
 from ..primal import fuse, longer_search, longer_work, lp_guided, rounding
@@ -191,14 +192,14 @@ class Benders:
     ) -> None:
         self._graph, self._options, self._bounds = graph, options, bounds
         self._clock, self._reporter = clock, reporter
+        self._integral = False
         clock.check()  # what comes now takes its time on large instances
         with clock.measure("cover"):
             self._cover: Cover = vertex_cover(graph, options.cover, clock, options.cover_time_limit)
+        self._master: Master | RoughMaster
         with clock.measure("master"):
-            self._master = Master(graph.weights)
-            self._master.add(rows)
+            self._begin_anew(rows)
         self.lp = rows, multipliers
-        self._integral = False
         self._seed = seed
         self._alongside: Alongside | None = None
         self._began_at = self._guided_at = clock.work
@@ -235,19 +236,19 @@ class Benders:
             raise
 
     def _relax(self) -> None:
-        if isinstance(self._engine, PackingEngine):
+        if isinstance(self._engine, PackingEngine) and isinstance(self._master, Master):
             block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
             if block is not None:
-                self._relax_blocks(block)
+                self._relax_blocks(block, self._master)
             elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
                 self._bounds.raise_lower(self._engine.packed_bound(self._clock))
         self._loop()
 
-    def _relax_blocks(self, block: IntArray) -> None:
+    def _relax_blocks(self, block: IntArray, master: Master) -> None:
         """Solve the LPs of the blocks of a large instance."""
         spent = dict(self._clock.spent)
         reach = self._options.ball_size
-        for parts in blocks.start_from_blocks(self._graph, block, self._master, reach, self._clock):
+        for parts in blocks.start_from_blocks(self._graph, block, master, reach, self._clock):
             self._bounds.raise_lower(parts.lower_bound)
             unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
             self._report(unknown, spent)
@@ -273,6 +274,8 @@ class Benders:
         """Divide the clusterings that the LP leaves open, until all is proven or float64 ends."""
         if proof.begun:
             self._begin_anew(proof.rows)
+        if isinstance(self._master, Master):
+            self._master.sharpen()
         look_around = partial(self._round, converged=True)
         tree = BranchAndBound(proof, self._master, self._bounds, self._clock, look_around)
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
@@ -284,8 +287,16 @@ class Benders:
 
     def _begin_anew(self, rows: Rows) -> None:
         """The LP with these rows, and no others."""
-        self._master = Master(self._graph.weights)
+        bounds, weights = self._bounds, self._graph.weights
+        by_pairs = self._by_pairs
+        self._master = RoughMaster(weights, lambda: bounds.cutoff) if by_pairs else Master(weights)
         self._master.add(rows)
+
+    @property
+    def _by_pairs(self) -> bool:
+        """Whether the LP gets all kinds of rows over pairs, for which HiGHS takes long."""
+        by_pairs = is_complete(self._graph) and is_dense(self._graph)
+        return by_pairs and self._options.odd_wheels and not self._integral
 
     @property
     def x(self) -> FloatArray:
@@ -300,13 +311,15 @@ class Benders:
     def _loop(self) -> None:
         """Lines 4 to 14 of Algorithm 1, and what is reported of them."""
         separators: list[Separator] = [self._engine.separate]
-        if not self._integral and self._options.odd_wheels:
-            if is_complete(self._graph) and is_dense(self._graph):
-                # The bound itself: that of whole weights is rounded up, and rises in jumps.
-                both = lambda: (self._master.proven_bound, self._bounds.cutoff)  # noqa: E731
-                separators = [CompleteGraphRows(self._graph, PROGRESS, both, self._engine.separate)]
-            else:
-                separators.append(self._wheels)
+        master = self._master
+        if isinstance(master, RoughMaster):
+            # The bound itself: that of whole weights is rounded up, and rises in jumps.
+            both = lambda: (master.proven_bound, self._bounds.cutoff)  # noqa: E731
+            least = lambda: master.blur  # noqa: E731
+            first = self._engine.separate
+            separators = [CompleteGraphRows(self._graph, PROGRESS, both, least, first)]
+        elif not self._integral and self._options.odd_wheels:
+            separators.append(self._wheels)
         turns = cutting_planes(
             self._master,
             separators,

@@ -20,11 +20,11 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
-from ..instance.completion import is_complete, is_dense
 from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
+from ..lp.rough_master import RoughMaster
 from ..lp.row_pool import RowPool, Start
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Contradiction, Leaf, Reason
@@ -34,6 +34,7 @@ from ..separation.complete import CompleteGraphRows
 from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
+from ..separation.two_partitions import all_triangles
 from .bounds import Bounds
 from .cutting_planes import Separator, cutting_planes
 
@@ -46,6 +47,13 @@ does not see the light ones, and the tree would have to list all that these can 
 
 PAYS = 0.05
 """Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
+
+
+CANDIDATES = 8
+"""So many edges are tried before a leaf is divided by one of them."""
+
+NO_GAIN = 1e-3
+"""The bound of a half rises at least by this share of the gap: then the other half counts."""
 
 
 class Node:
@@ -76,7 +84,7 @@ class BranchAndBound:
     ----------
     proof : Branching
         The tree so far; kept up to date.
-    master : Master
+    master : Master or RoughMaster
         The LP of its instance; with the rows of the proof if that is begun.
     bounds : Bounds
         What is known about it; says when a leaf need not be divided.
@@ -89,7 +97,7 @@ class BranchAndBound:
     def __init__(
         self,
         proof: Branching,
-        master: Master,
+        master: Master | RoughMaster,
         bounds: Bounds,
         clock: Clock,
         look_around: Callable[[FloatArray], None],
@@ -102,7 +110,6 @@ class BranchAndBound:
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
         self._futile = 0
-        master.sharpen()
 
     @property
     def lower_bound(self) -> LowerBound:
@@ -144,7 +151,8 @@ class BranchAndBound:
         """A leaf, and what its multipliers prove."""
         rows = self._pool.rows
         known = why.rows if isinstance(why, Leaf) and decisions else np.arange(len(rows))
-        node = Node(number, decisions, -inf, why, self._pool.scratch(known))
+        start = Start(np.sort(known)) if decisions else self._pool.start
+        node = Node(number, decisions, -inf, why, start)
         kept, cut = self._decided(decisions)
         if not self._contradicts(node, kept, cut) and isinstance(why, Leaf):
             multipliers = np.zeros(len(rows))
@@ -177,6 +185,8 @@ class BranchAndBound:
         pool = self._pool
         pool.start_from(node.start)
         master.restrict(*_box(kept, cut))
+        if isinstance(master, RoughMaster) and node.cut:
+            pool.add(all_triangles(graph.n, *graph.edges[[*node.cut][-1]].tolist()))
 
         def enough() -> bool:
             if master.proven_bound > node.bound:
@@ -192,15 +202,31 @@ class BranchAndBound:
             self._look_around(turn.x)
             near = bounds.upper - node.bound <= bounds.noise
             node.exhausted = near or bool((kept | cut).all())
-            node.edge = _most_open(turn.x, kept | cut, graph)
             node.start = pool.start
+            candidates = _most_open(turn.x, kept | cut, graph)
+            node.edge = self._best_edge(candidates, node.bound)
+
+    def _best_edge(self, candidates: list[int], bound: float) -> int:
+        """The candidate that raises the bounds of both halves most, where that is soon known."""
+        master = self._master
+        if not isinstance(master, RoughMaster):
+            return candidates[0]
+        gap = self._bounds.cutoff - bound  # more than this is no gain
+        with self._clock.measure("master"):
+            gains = [
+                [min(gap, master.probe(edge, way, self._clock) - bound) for way in (0.0, 1.0)]
+                for edge in candidates
+            ]
+        least = NO_GAIN * gap
+        return candidates[int(np.argmax(np.maximum(gains, least).prod(axis=1)))]
 
     def _separators(
         self, kept: BoolArray, cut: BoolArray, bounds: Callable[[], tuple[float, float]]
     ) -> list[Separator]:
         graph = self._graph
-        if is_complete(graph) and is_dense(graph):
-            return [CompleteGraphRows(graph, PAYS, bounds)]
+        master = self._master
+        if isinstance(master, RoughMaster):
+            return [CompleteGraphRows(graph, PAYS, bounds, lambda: master.blur)]
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
@@ -213,13 +239,15 @@ def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
     return np.where(cut, 1.0, 0.0), np.where(kept, 0.0, 1.0)
 
 
-def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> int:
-    """The edge to divide by: fractional, and of much weight."""
+def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> list[int]:
+    """Edges to divide by, the best first: fractional, and of much weight."""
     fractional = np.minimum(x, 1.0 - x)
     if fractional.max() <= FRACTIONAL:  # a clustering, and a bound that is short of it by rounding
         fractional = np.ones(graph.m)
     size = np.abs(graph.weights) + np.abs(graph.weights).mean()
-    return int(np.argmax(np.where(decided, -1.0, fractional * size)))
+    score = np.where(decided, -1.0, fractional * size)
+    best = np.argsort(-score, kind="stable")[:CANDIDATES]
+    return [int(edge) for edge in best if edge == best[0] or score[edge] > 0.0]
 
 
 def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:

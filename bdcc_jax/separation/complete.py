@@ -18,7 +18,6 @@ from ..instance.completion import pair_ids
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .odd_wheels import violated_wheels
-from .paper.ball import VIOLATION
 from .separation import Separation
 from .two_partitions import violated_partitions, violated_triangles
 
@@ -26,9 +25,17 @@ TRIANGLES, PARTITIONS, WHEELS = 8, {1: 2, 2: 1}, 1
 """So many of each in a round for every node, of 2-partitions by the size of the smaller side: with
 more of them the LP becomes slow."""
 
-COARSE, FINE = 0.1, 1e-4
-"""Wheels wait until no triangle is violated by more than COARSE; triangles that are violated by
-less than FINE wait for everything else."""
+STALLED = 10.0
+"""Triangles must be violated so many times more where rows no longer pay."""
+
+FEW = 1
+"""Wheels, which take the longest to find, wait until there are fewer other rows for every node."""
+
+LONGEST = 0.2
+"""Rim edges longer than this, of 1/2 for all of a violated rim, are not looked at."""
+
+TURNS = 7
+"""The search for wheels begins at another hub each time: about a 7th of all nodes further."""
 
 WINDOW = 10
 """Progress is measured over so many rounds."""
@@ -45,6 +52,8 @@ class CompleteGraphRows:
         Of the gap, which all but triangles have to close in WINDOW rounds, else there are no more.
     bounds : callable
         Returns the lower and the upper bound as they are now.
+    least : callable
+        Returns by how much x must violate a row: it may be the solution of an LP, or only nearly.
     first : callable, optional
         Separates cycle inequalities, until it finds none.
     """
@@ -54,10 +63,12 @@ class CompleteGraphRows:
         graph: Graph,
         share: float,
         bounds: Callable[[], tuple[float, float]],
+        least: Callable[[], float],
         first: Callable[[FloatArray, Clock], Separation] | None = None,
     ) -> None:
         self._graph, self._ids = graph, pair_ids(graph.n)
-        self._share, self._bounds, self._first = share, bounds, first
+        self._share, self._bounds = share, bounds
+        self._least, self._first = least, first
         self._lower: list[float] = []  # the bounds of the rounds so far
 
     def __call__(self, x: FloatArray, clock: Clock) -> Separation:
@@ -72,28 +83,24 @@ class CompleteGraphRows:
 
     def _violated(self, x: FloatArray, clock: Clock) -> Separation:
         n, ids = self._graph.n, self._ids
-        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, FINE)
-        parts = [triangles]
         lower, upper = self._bounds()
         self._lower.append(lower)
         before = self._lower[-WINDOW - 1] if len(self._lower) > WINDOW else -inf
-        if lower - before >= self._share * (upper - lower):
+        pays = lower - before >= self._share * (upper - lower)
+        least = self._least() if pays else STALLED * self._least()
+        triangles, worst = violated_triangles(ids, x, TRIANGLES * n, least)
+        parts = [triangles]
+        if pays:
             parts += [violated_partitions(ids, x, sides, PARTITIONS[sides] * n) for sides in (1, 2)]
-            if worst < COARSE:
-                wheels = violated_wheels(self._graph, x, clock)
-                parts.append(_worst(wheels, x, WHEELS * n))
+            if sum(map(len, parts)) < FEW * n:
+                first, enough = len(self._lower) * n // TURNS % n, WHEELS * n
+                parts.append(
+                    violated_wheels(
+                        self._graph, x, clock, first=first, enough=enough, longest=LONGEST
+                    )
+                )
         rows = Rows.concatenate(parts)  # three against one are a wheel, too
         rows = rows.take(
             np.isin(np.arange(len(rows)), np.unique(rows.keys(), return_index=True)[1])
         )
-        if len(rows) == 0:
-            triangles, worst = violated_triangles(ids, x, TRIANGLES * n, VIOLATION)
-            rows = triangles
         return Separation(rows, violated_roots=0, fallbacks=0, satisfied=worst == 0.0)
-
-
-def _worst(rows: Rows, x: FloatArray, most: int) -> Rows:
-    """The rows that x violates most."""
-    chosen = np.zeros(len(rows), dtype=bool)
-    chosen[np.argsort(-rows.violation(x), kind="stable")[:most]] = True
-    return rows.take(chosen)

@@ -37,9 +37,19 @@ FRACTIONAL_SPOKE = 1e-6
 """Only spokes with x between this and one minus this are used."""
 
 
-def violated_wheels(graph: Graph, x: FloatArray, clock: Clock | None = None) -> Rows:
+def violated_wheels(
+    graph: Graph,
+    x: FloatArray,
+    clock: Clock | None = None,
+    *,
+    first: int = 0,
+    enough: float = inf,
+    longest: float = 0.5,
+) -> Rows:
     """Odd wheels that x violates, at most one for every hub and rim edge.
 
+    The hubs are looked at in turn, beginning with the ``first``, until there are enough wheels;
+    rim edges may have a length c of at most ``longest``.
     Raises TimeLimitReached if the clock ends the search before there is any.
 
     Examples
@@ -53,7 +63,8 @@ def violated_wheels(graph: Graph, x: FloatArray, clock: Clock | None = None) -> 
     """
     u, v = graph.edges.T
     with (clock or Clock(None)).alarm() as stop:
-        rims, spokes, ends = _wheels(adjacency(graph.n, u, v, np.arange(graph.m)), x, stop)
+        edges = adjacency(graph.n, u, v, np.arange(graph.m))
+        rims, spokes, ends = _wheels(edges, x, first, enough, longest, stop)
         if stop[0] and len(ends) == 1:
             raise TimeLimitReached
     lengths = np.diff(ends)
@@ -96,7 +107,7 @@ class OddWheels:
 
 @compiled
 def _wheels(
-    edges: Adjacency, x: FloatArray, stop: BoolArray
+    edges: Adjacency, x: FloatArray, first: int, enough: float, longest: float, stop: BoolArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Rim edges and spokes of all wheels, one after another, and where each begins.
 
@@ -106,16 +117,17 @@ def _wheels(
     n = len(starts) - 1
     local = np.full(n, -1)
     rims, spokes, ends = [0 for _ in range(0)], [0 for _ in range(0)], [0]
-    for hub in range(n):
-        if stop[0]:
+    for turn in range(n):
+        if stop[0] or len(ends) > enough:
             break
+        hub = (first + turn) % n
         around = [0 for _ in range(0)]
         for k in range(starts[hub], starts[hub + 1]):
             if FRACTIONAL_SPOKE < x[ids[k]] < 1.0 - FRACTIONAL_SPOKE:
                 local[neighbours[k]] = len(around)
                 around.append(k)
         if len(around) >= 3:
-            _rims(edges, around, local, x, rims, spokes, ends, stop)
+            _rims(edges, around, local, x, longest, rims, spokes, ends, stop)
         for k in around:
             local[neighbours[k]] = -1
     return np.array(rims), np.array(spokes), np.array(ends)
@@ -123,30 +135,41 @@ def _wheels(
 
 @compiled
 def _two_copies(
-    edges: Adjacency, around: list[int], local: IntArray
-) -> tuple[Adjacency, IntArray, IntArray]:
+    edges: Adjacency,
+    around: list[int],
+    local: IntArray,
+    x: FloatArray,
+    spoke: IntArray,
+    longest: float,
+) -> tuple[Adjacency, IntArray, FloatArray]:
     """The edges between the neighbours of a hub, from either copy of the graph to the other.
 
     Node i of copy 0 is i, of copy 1 it is ``i + size``. The arcs are numbered as in copy 0, and
-    these are the edges of the adjacency; also returned are the edge and the tail of each arc.
+    these are the edges of the adjacency; also returned are the edge and the length of each arc.
+    Arcs that are too long to be on a violated rim are left out.
     """
     starts, neighbours, ids = edges
     size = len(around)
     first = np.zeros(2 * size + 1, np.int64)
-    head, edge, tail = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
+    head, edge, length = [0 for _ in range(0)], [0 for _ in range(0)], [0.0 for _ in range(0)]
     for i in range(size):
         node = neighbours[around[i]]
         for k in range(starts[node], starts[node + 1]):
-            if local[neighbours[k]] >= 0:
-                head.append(local[neighbours[k]])
+            j = local[neighbours[k]]
+            if j < 0:
+                continue
+            # Below 0 only by what the LP solver's tolerance lets cycle inequalities be off.
+            c = max(0.0, 0.5 - x[ids[k]] + 0.5 * (x[spoke[i]] + x[spoke[j]]))
+            if c < longest - LEAST_VIOLATION:
+                head.append(j)
                 edge.append(ids[k])
-                tail.append(i)
+                length.append(c)
         first[i + 1] = len(head)
     first[size + 1 :] = len(head) + first[1 : size + 1]
     heads, arcs = np.array(head, dtype=np.int32), np.arange(len(head)).astype(np.int32)
     both = np.concatenate((heads + np.int32(size), heads))
     copies = Adjacency(first, both, np.concatenate((arcs, arcs)))
-    return copies, np.array(edge, dtype=np.int64), np.array(tail, dtype=np.int64)
+    return copies, np.array(edge, dtype=np.int64), np.array(length, dtype=np.float64)
 
 
 @compiled
@@ -155,6 +178,7 @@ def _rims(
     around: list[int],
     local: IntArray,
     x: FloatArray,
+    longest: float,
     rims: list[int],
     spokes: list[int],
     ends: list[int],
@@ -162,15 +186,11 @@ def _rims(
 ) -> None:
     """From every neighbour i the shortest odd cycle through it, if it is violated and new."""
     size = len(around)
-    copies, edge, tail = _two_copies(edges, around, local)
     spoke = np.empty(size, np.int64)
     for i in range(size):
         spoke[i] = edges.edges[around[i]]
-    length, unused = np.empty(len(edge)), np.ones(len(edge))
-    for k in range(len(edge)):
-        b = copies.neighbours[k] - size
-        # Below 0 only by what the LP solver's tolerance lets cycle inequalities be off.
-        length[k] = max(0.0, 0.5 - x[edge[k]] + 0.5 * (x[spoke[tail[k]]] + x[spoke[b]]))
+    copies, edge, length = _two_copies(edges, around, local, x, spoke, longest)
+    unused = np.ones(len(edge))
     tree = new_tree(copies)
     last = np.full(size, -1)  # the start whose rim a node is on
     for i in range(size):

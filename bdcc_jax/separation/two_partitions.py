@@ -20,6 +20,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.compiled import compiled
+from ..instance.completion import pair_ids
 from ..lp.rows import Rows
 
 LEAST_VIOLATION = 0.02
@@ -56,6 +57,22 @@ def violated_triangles(
     return Rows.of_cycles(starts, chosen.ravel().astype(np.int32)), float(amount.max())
 
 
+def all_triangles(n: int, u: int, v: int) -> Rows:
+    """All triangle inequalities over a pair of nodes, which is decided.
+
+    Examples
+    --------
+    >>> rows = all_triangles(3, 0, 1)
+    >>> rows.indices.reshape(-1, 3).tolist(), rows.values[:3].tolist()
+    ([[0, 1, 2], [1, 0, 2], [2, 0, 1]], [1.0, -1.0, -1.0])
+    """
+    ids = pair_ids(n)
+    others = np.setdiff1d(np.arange(n), [u, v])
+    sides = np.column_stack([np.full(n - 2, ids[u, v]), ids[u, others], ids[v, others]])
+    edges = sides[:, [[0, 1, 2], [1, 0, 2], [2, 0, 1]]].reshape(-1, 3)
+    return Rows.of_cycles(np.arange(0, 3 * len(edges) + 1, 3), edges.ravel().astype(np.int32))
+
+
 def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> Rows:
     """2-partition inequalities with one or two nodes in S (``sides``), more in T, that x violates.
 
@@ -66,7 +83,6 @@ def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> 
     --------
     K4 with x = 1/2 on the pairs of node 0, and 1 on the others:
 
-    >>> from ..instance.completion import pair_ids
     >>> x = np.array([0.5, 0.5, 0.5, 1.0, 1.0, 1.0])
     >>> rows = violated_partitions(pair_ids(4), x, 1, most=10)
     >>> rows.violation(x).tolist(), rows.upper.tolist()
@@ -76,34 +92,48 @@ def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> 
     sizes = np.diff(starts) - sides
     entries = sizes * sides + sizes * (sizes - 1) // 2 + sides * (sides - 1) // 2
     order = np.argsort(-amount / np.sqrt(entries), kind="stable")
-    used = np.zeros(len(x), dtype=np.int64)
-    parts: list[IntArray] = []
-    chosen: list[int] = []
-    for i in order.tolist():
-        first, others = np.split(nodes[starts[i] : starts[i + 1]], [sides])
-        between = ids[np.ix_(first, others)].ravel()
-        if used[between].sum() > PER_EDGE * len(between):
-            continue
-        used[between] += 1
-        parts += [_inside(ids, first), _inside(ids, others), between]
-        chosen.append(i)
-        if len(chosen) >= most:
-            break
+    chosen, pairs = _chosen(ids, nodes, starts, order, sides, len(x), most)
     inner = entries[chosen] - sides * sizes[chosen]
     lengths = np.column_stack([inner, sides * sizes[chosen]]).ravel()
     d = sizes[chosen] - sides
     return Rows(
         np.concatenate([[0], np.cumsum(entries[chosen])]),
-        np.concatenate([np.empty(0, np.int64), *parts]).astype(np.int32),
+        pairs.astype(np.int32),
         np.repeat(np.tile([1.0, -1.0], len(chosen)), lengths),
         d * (d - 1) / 2,
     )
 
 
-def _inside(ids: IntArray, nodes: IntArray) -> IntArray:
-    """All pairs of some nodes."""
-    pairs: IntArray = ids[np.ix_(nodes, nodes)][np.triu_indices(len(nodes), 1)]
-    return pairs
+@compiled
+def _chosen(
+    ids: IntArray, nodes: IntArray, starts: IntArray, order: IntArray, sides: int, m: int, most: int
+) -> tuple[IntArray, IntArray]:
+    """The first 2-partitions whose spokes are not in too many, and the pairs of each.
+
+    First those inside S and inside T, then those between them.
+    """
+    used = np.zeros(m, np.int64)
+    chosen, pairs = [0 for _ in range(0)], [0 for _ in range(0)]
+    for i in order:
+        first, others = starts[i], starts[i] + sides
+        after, total = starts[i + 1], 0
+        for a in range(first, others):
+            for b in range(others, after):
+                total += used[ids[nodes[a], nodes[b]]]
+        if total > PER_EDGE * sides * (after - others):
+            continue
+        for begin, end in ((first, others), (others, after)):
+            for a in range(begin, end):
+                for b in range(a + 1, end):
+                    pairs.append(ids[nodes[a], nodes[b]])
+        for a in range(first, others):
+            for b in range(others, after):
+                pairs.append(ids[nodes[a], nodes[b]])
+                used[ids[nodes[a], nodes[b]]] += 1
+        chosen.append(i)
+        if len(chosen) >= most:
+            break
+    return np.array(chosen), np.array(pairs)
 
 
 @compiled

@@ -6,7 +6,7 @@ from oracles import brute_force, instance, random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph
-from benchmarks import exact, instances, scale
+from benchmarks import exact, instances, proofs, scale
 from benchmarks.baselines import classic
 
 
@@ -118,3 +118,24 @@ def test_a_solve_at_scale_is_told_in_full():
 
 def test_the_lp_of_a_solve_out_of_time_has_not_converged():
     assert scale.lp_seconds(bdcc_jax.solve(instances.planar(300), time_limit=0.0)) is None
+
+
+def test_proofs_count_the_nodes_of_all_trees():
+    graph = random_graph(np.random.default_rng(2), 25, 0.5)
+    options = bdcc_jax.Options(presolve=False, odd_wheels=False)
+    result = bdcc_jax.solve(graph, options=options)
+    tree = result.certificate["proof"]
+    assert tree["rule"] == "branching"
+    assert proofs.tree_nodes(tree) == len(tree["nodes"]) > 1
+    assert proofs.tree_nodes({"rule": "lp", "rows": [], "proofs": {"0": [tree, tree]}}) == 2 * len(
+        tree["nodes"]
+    )
+
+
+def test_proofs_refuse_bounds_that_a_published_optimum_contradicts():
+    graph = Graph(2, [(0, 1)], [-1.0])
+    result = bdcc_jax.solve(graph)
+    proofs.check("pair", graph, result, "-1.0")
+    proofs.check("pair", graph, result, "")
+    with pytest.raises(AssertionError, match="pair"):
+        proofs.check("pair", graph, result, "-2.0")
