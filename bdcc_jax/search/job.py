@@ -135,8 +135,10 @@ class Job:
 
         def hand_out() -> None:
             nonlocal told
-            better, told = (None if inner.labels is told else inner.labels), inner.labels
+            labels = inner.labels
+            better = None if labels is told else labels
             substitute.hand_out(self.bounds, better, inner.lower_bound, off)
+            told = labels  # now: should Ctrl-C come before, the bound must not go out without them
 
         job = self.inner(
             graph,

@@ -121,9 +121,11 @@ def test_an_interrupted_run_is_not_stored(tmp_path):
 
 def test_only_engines_that_take_root_by_root_know_the_slowest():
     graph = instances.planar(100)
-    for record in bdcc_jax.solve(graph, options=Options.paper(engine="reference")).history:
-        assert record.slowest_root_seconds > 0
+    history = bdcc_jax.solve(graph, options=Options.paper(engine="reference")).history
+    for record in history:
         assert record.slowest_root_seconds <= record.detection_seconds + record.subproblem_seconds
+    # The last LP may prove the optimum, and nobody looks for violations then.
+    assert all(record.slowest_root_seconds > 0 for record in history[:-1])
     packing = bdcc_jax.solve(graph, options=Options(presolve=False)).history
     assert {record.slowest_root_seconds for record in packing} == {None}
 
