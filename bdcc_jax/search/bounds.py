@@ -82,16 +82,13 @@ class Bounds:
         self.proof: Proof = Relaxation.trivial(graph)
         self.labels = np.arange(graph.n)
         self._cut: BoolArray = np.ones(graph.m, dtype=bool)
-        self._price_labels()
+        self.upper, self._upper_low = exact_sum(graph.weights)
         self.excess = inf
         """No clustering costs less than the best one by more than this: proven. A difference of
         two bounds says so, but sums over a large instance are coarse; parts of it know better."""
         self.offer(graph.components(graph.positive))
         wrong = self._cut == graph.positive  # the trivial bound has none of it
         self.excess = sum_up(np.abs(graph.weights[wrong]))
-
-    def _price_labels(self) -> None:
-        self.upper, self._upper_low = exact_sum(self._graph.weights[self._cut])
 
     def offer(self, labels: IntArray) -> bool:
         """Take a clustering if it is better than the best, exactly; say whether it was."""
@@ -103,10 +100,13 @@ class Bounds:
         saved, _ = exact_sum(np.where(cut[other], -graph.weights[other], graph.weights[other]))
         if not saved > 0.0:
             return False
+        upper, low = exact_sum(graph.weights[cut])
+        excess = self.excess
+        if excess < inf:
+            excess = max(0.0, sum_up([excess, -saved * (1.0 - 2.0**-52)]))
+        # No calls in between: Ctrl-C would come there, and half of this would be wrong.
         self.labels, self._cut = labels, cut
-        self._price_labels()
-        if self.excess < inf:
-            self.excess = max(0.0, sum_up([self.excess, -saved * (1.0 - 2.0**-52)]))
+        self.upper, self._upper_low, self.excess = upper, low, excess
         return True
 
     def price(self, labels: IntArray) -> float:
@@ -132,8 +132,8 @@ class Bounds:
             excess = 0.0
         closes = excess <= self.tolerance and proof.proven and not self.proof.proven
         if excess < self.excess or closes:
-            self.excess, self.proof = excess, proof
-            self._lower = max(float(bound), sum_down([self.upper, self._upper_low, -excess]))
+            lower = max(float(bound), sum_down([self.upper, self._upper_low, -excess]))
+            self._lower, self.excess, self.proof = lower, excess, proof
         return True
 
     @property
