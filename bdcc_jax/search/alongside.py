@@ -39,7 +39,7 @@ far too high, and a round must not take much longer than without the search."""
 ARCS = 8
 """Arcs that the search reads in the time of a unit of the clock's work."""
 
-FREE_WAIT, FREE_WORK = 20, 10
+FREE_WAIT, FREE_WORK = 2, 2
 """The search goes on beyond its share once HiGHS has been waited for so many tenths of a second, or
 the LP has taken so many times the work of an easy one: before that it would gain too little."""
 
