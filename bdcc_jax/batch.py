@@ -1,7 +1,5 @@
 """Many instances at once: :func:`solve_batch`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext

@@ -3,8 +3,6 @@
 Whoever visits them decides what is done: run and timed here, or compiled for a card elsewhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial

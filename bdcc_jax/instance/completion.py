@@ -4,8 +4,6 @@ A pair of weight 0 costs no clustering anything, so the optimum is the same, and
 which name nodes. But inequalities over cliques can be written down for all sets of nodes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.arrays import IntArray

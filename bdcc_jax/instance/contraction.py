@@ -1,7 +1,5 @@
 """What remains of an instance after some of its decisions: nodes joined, edges cut."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

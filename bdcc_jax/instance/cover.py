@@ -1,7 +1,5 @@
 """The roots of the Benders subproblems: a vertex cover S of E-, and who serves which edge."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf
 

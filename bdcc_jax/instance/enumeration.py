@@ -1,7 +1,5 @@
 """Tiny instances, solved by looking at every clustering."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import fsum
 

@@ -1,7 +1,5 @@
 """Whatever describes a graph, as a :class:`Graph`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import TYPE_CHECKING, Any, TypeAlias

@@ -16,8 +16,6 @@ Reflected steps are averaged with the start of an epoch (Halpern's iteration, wh
 and a new epoch starts once they move little: then p becomes what x and y have moved, compared.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

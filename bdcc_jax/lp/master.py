@@ -1,7 +1,5 @@
 """The LP of the master problem CC_3 in HiGHS: one model that lives through the whole solve."""
 
-from __future__ import annotations
-
 import logging
 from functools import cached_property
 from math import frexp, ldexp

@@ -4,8 +4,6 @@ It is asked as a :class:`~bdcc_jax.lp.master.Master` is. Its bounds are as valid
 multipliers are; they are only short of the LP's optimum by a share of the gap that is to be closed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 

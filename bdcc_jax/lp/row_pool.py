@@ -5,8 +5,6 @@ the node above, and those that it finds itself. Proofs name rows by their number
 stays.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

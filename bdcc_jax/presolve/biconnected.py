@@ -1,7 +1,5 @@
 """Biconnected blocks: the parts of a graph that can be clustered independently of each other."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.adjacency import adjacency

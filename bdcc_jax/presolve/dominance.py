@@ -36,8 +36,6 @@ is decided by sums of pairs (``sums.py``) for the rules in which ties are common
 it is. Sums of whole numbers are exact anyway.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray

@@ -1,7 +1,5 @@
 """Make an instance smaller before it is solved, and lift clusterings of the rest back."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf

@@ -1,7 +1,5 @@
 """A graph under contraction: linked lists of edges, joined in constant time and tidied later."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

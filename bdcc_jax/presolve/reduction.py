@@ -1,7 +1,5 @@
 """The rules in turn, in one compiled loop: calls from Python would take longer than small ones."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

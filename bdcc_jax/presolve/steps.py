@@ -9,8 +9,6 @@ Steps name nodes by *slots*: the original's nodes are slots ``0 .. n - 1``, the 
 made of cut vertices follow. A contracted node keeps the slot of one of its nodes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar

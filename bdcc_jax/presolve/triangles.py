@@ -19,8 +19,6 @@ others that share no node with it, because ``|w + w'| <= |w| + |w'|``. Where sum
 criterion has to hold by more than their rounding error.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.adjacency import Adjacency, adjacency

@@ -6,8 +6,6 @@ and s = 0 for a new cluster. The node goes into cluster C with probability propo
 for every cluster (the Gumbel trick). The temperature T falls from step to step.
 """
 
-from __future__ import annotations
-
 from math import log
 from typing import NamedTuple
 

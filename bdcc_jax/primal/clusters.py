@@ -1,7 +1,5 @@
 """A clustering that changes: the nodes of every cluster, and the labels that nobody uses."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

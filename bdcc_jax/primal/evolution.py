@@ -13,8 +13,6 @@ The last three take turns by what they have cost so far. The search counts its w
 for the same seed, and can be stopped after any step and go on later.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray

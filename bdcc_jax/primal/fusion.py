@@ -1,7 +1,5 @@
 """Fusion moves (Beier et al., 2015): the best of two clusterings, and more."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Greedy additive edge contraction (Keuper et al., 2015): a clustering from nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Kernighan-Lin with joins (Keuper et al., 2015): a better clustering from a good one."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

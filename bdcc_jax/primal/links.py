@@ -1,7 +1,5 @@
 """A graph as compiled searches read it, and the smaller graph that a partition of it leaves."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The best clustering that is found without the relaxation, quickly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

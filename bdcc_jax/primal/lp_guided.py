@@ -1,7 +1,5 @@
 """Clusterings guided by a solution of the relaxation."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

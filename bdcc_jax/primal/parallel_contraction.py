@@ -11,8 +11,6 @@ Pointers by (weight, number of the edge) have no cycles but those of two, so wha
 forest, whose roots are found by halving paths. Parallel edges are then summed up.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax

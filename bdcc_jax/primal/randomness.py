@@ -1,7 +1,5 @@
 """Random numbers for compiled loops: the same on every machine, from a state of one word."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

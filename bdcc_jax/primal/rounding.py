@@ -1,7 +1,5 @@
 """Clusterings from any solution of the master: Sec. 4.1 of the paper and its appendix C."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is tried where the LP leaves a gap, before branch and bound: smaller instances."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

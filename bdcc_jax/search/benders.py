@@ -21,8 +21,6 @@ The default differs: its rows are the cycle inequalities that z1 is the sum of (
 and branch and bound over the LP, which leaves a proof, is in the place of the integral master.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ optimal bases together: that is the optimum of the LP without the rows that cros
 are few and are found next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

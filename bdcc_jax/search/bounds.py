@@ -1,7 +1,5 @@
 """The best clustering and the best lower bound of a solve, and when the two have met."""
 
-from __future__ import annotations
-
 import logging
 from math import ceil, inf, isfinite, nextafter
 

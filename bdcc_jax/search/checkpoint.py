@@ -5,8 +5,6 @@ its proof, the history, the LP with its rows and multipliers, and the trees of b
 solve that starts from that gets back to where it was in a round or two of the LP.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -5,8 +5,6 @@ runs this loop: the LP of an instance, of its blocks, of the nodes of branch and
 and the layers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 

@@ -4,8 +4,6 @@ The cycles that it finds are the first rows of the LP. Its reduced costs, which 
 of the weights to be decided, guide a contraction to better clusterings.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ piece. What is known of an inner instance is handed outwards, level by level, be
 reported with the bounds of the instance that the user gave.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A solve from beginning to end: presolve, Algorithm 1, and what to do about a gap it leaves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.arrays import IntArray

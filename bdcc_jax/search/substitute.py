@@ -1,7 +1,5 @@
 """A smaller instance that is solved in place of another, and the way back: a value."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf

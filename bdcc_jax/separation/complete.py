@@ -5,8 +5,6 @@ rows they do not: these have multipliers that change the signs of the weights, a
 may matter. In a complete graph the triangles imply all cycle inequalities.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 

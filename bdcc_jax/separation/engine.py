@@ -1,7 +1,5 @@
 """Who finds the rows that a solution of the master violates."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 import numpy as np

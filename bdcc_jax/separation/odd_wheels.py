@@ -14,8 +14,6 @@ which are not negative where the cycle inequalities hold. The shortest odd cycle
 shortest path from i to its mirror image in two copies of the graph whose edges all change the copy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import inf
 

@@ -10,8 +10,6 @@ On dense graphs the capacities run out long before every violated edge has a row
 starves. So the packing starts afresh for the edges that have none, until a pass finds few.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from math import inf
 

@@ -14,8 +14,6 @@ p = 1, q = 2 is a triangle, p = 1, q = 3 the wheel with three spokes. (Groetsche
 1990.)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray

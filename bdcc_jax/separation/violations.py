@@ -10,8 +10,6 @@ Lengths are added up in the order of the path, root first, on the merged graph a
 what is said to be violated is so to the last bit, and the packing without margins finds the same.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..base.adjacency import Adjacency, adjacency

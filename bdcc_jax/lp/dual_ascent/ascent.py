@@ -1,7 +1,5 @@
 """Dual ascent: find conflicted cycles, pass messages, take first-order steps, and again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

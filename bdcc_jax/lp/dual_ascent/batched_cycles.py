@@ -8,8 +8,6 @@ Longer cycles come by and by, through chords that earlier ones have brought.
 On a CPU the search of :mod:`.cycles` takes a third of the time, and finds longer cycles.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax

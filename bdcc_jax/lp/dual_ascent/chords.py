@@ -12,8 +12,6 @@ None of this lowers the bound ``sum of min(0, r)``, where c has weight 0:
 - where ``P + Q`` visits a node twice, the loop is left out, which only adds to reduced costs.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

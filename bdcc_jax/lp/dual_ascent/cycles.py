@@ -6,8 +6,6 @@ solution of the LP: for every repelling pair it takes the paths with the fewest 
 share of what a path carries off the capacities, so that the next one goes another way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -9,8 +9,6 @@ for any y. Both programs read r at the pairs of every triangle, change its y on 
 up what that does to r: four or five kernels a turn on a GPU, and nothing leaves the device.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Sizes of arrays on the device: few, so that few programs are compiled."""
 
-from __future__ import annotations
-
 
 def room(count: int, *, least: int = 768) -> int:
     """The smallest of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... that is at least ``count`` and ``least``.

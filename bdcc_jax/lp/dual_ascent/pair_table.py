@@ -5,8 +5,6 @@ triangles by chords from its first node; a chord that is no edge is a pair of we
 changes no clustering's cost.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -5,8 +5,6 @@ from one of its ends. Row k belongs to node k; a node with more than WIDTH edges
 which ``owner`` tells. Flow is not conserved at the root: it needs no slots of its own.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

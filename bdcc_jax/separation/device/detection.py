@@ -9,8 +9,6 @@ All lengths are float64 and added in the order of the path, root first, as Dijks
 them: the distances, and so the verdicts, are the same to the last bit.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax

@@ -4,8 +4,6 @@ Detection is exact. Then the balls of all violated roots, in one shape, are solv
 Magnanti-Wong variants included, and the flows taken apart into paths; the host makes rows of them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...base.arrays import BoolArray, FloatArray, IntArray

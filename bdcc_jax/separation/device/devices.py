@@ -1,7 +1,5 @@
 """Where the batched work runs: 'auto', 'cpu', 'gpu', 'gpu:1', 'all', a jax.Device or several."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -30,8 +30,6 @@ and restarts go by the fixed-point error |v - T(v)| in the metric of the method.
 iterations is bounded: whatever comes out is made into valid rows, better or worse ones.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax

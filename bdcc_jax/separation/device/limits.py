@@ -1,7 +1,5 @@
 """What may end or bound a call on a device: the clock, and memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax

@@ -8,8 +8,6 @@ run in a circle, carry nothing: the slot into such a node is emptied, the circul
 Amounts are whole numbers in float32, small enough for their sums to be exact.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp

@@ -6,8 +6,6 @@ the cycle inequality ``x_sv <= sum of x_e on the path`` holds for every clusteri
 the sum of such inequalities, each times a whole number.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
