@@ -62,6 +62,8 @@ class Alongside:
         Of the search.
     tell : callable
         Told of better clusterings while HiGHS is waited for.
+    at_once : bool
+        Begin without waiting for the LP to be hard.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Alongside:
         *,
         seed: int,
         tell: Callable[[IntArray], None],
+        at_once: bool = False,
     ) -> None:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
@@ -79,6 +82,7 @@ class Alongside:
         self._long_at = clock.work + FREE_WORK * easy
         self._last = clock.work + easy  # of the LP's work, what has had its share
         self._waited, self._free = 0, False
+        self._at_once = at_once or graph.m >= LARGE
         self._due = 0.0  # work of the search that the next round waits for
         self._start = bounds.labels
         self._thread: Thread | None = None
@@ -92,7 +96,7 @@ class Alongside:
     def __enter__(self) -> Alongside:
         self._before = self._clock.while_waiting
         self._clock.while_waiting = self._while_waiting
-        if self._graph.m >= LARGE:
+        if self._at_once:
             self._set_free()
         return self
 

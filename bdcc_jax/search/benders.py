@@ -75,8 +75,8 @@ misses is in a few places, and cheaper to find there than by LPs of the whole.""
 GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
 
-LONGER_WORK = 4
-"""Work of the LP for every arc of a longer search, before it has converged."""
+LONGER_WORK = 0.05
+"""Work of the LP for every arc of a longer search before that begins: they take about as long."""
 
 
 class PaperRound:
@@ -208,7 +208,7 @@ class Benders:
         self._engine = make_engine(graph, self._cover, options, rng, device)
 
     @contextmanager
-    def searching(self, wanted: bool) -> Iterator[None]:
+    def searching(self, wanted: bool, *, at_once: bool = False) -> Iterator[None]:
         """Inside the block another thread looks for better clusterings, if that is wanted."""
         if not wanted:
             yield
@@ -219,6 +219,7 @@ class Benders:
             self._clock,
             seed=self._seed + 1,  # local search has had its own
             tell=self._reporter.meanwhile,
+            at_once=at_once,
         ) as self._alongside:
             yield
         self._alongside = None
@@ -227,6 +228,8 @@ class Benders:
         """Solve the LP over all cycle inequalities and odd wheels; returns if that leaves a gap."""
         try:
             self._relax()
+            with self._clock.measure("rounding"):
+                self._search_longer()
         except MasterFailed:
             # A bound that needs no LP.
             packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
@@ -386,17 +389,19 @@ class Benders:
                 else:
                     continue
                 bounds.offer(labels)
-            if self._may_search_longer(converged) and not bounds.verdict:
-                self._longer = 0
-                bounds.offer(longer_search(graph, bounds.labels, seed=self._seed, clock=clock))
+            if self._clock.work - self._began_at >= LONGER_WORK * self._longer:
+                self._search_longer()
             labels_beside = None if self._alongside is None else self._alongside.better()
             if labels_beside is not None:
                 bounds.offer(fuse(graph, bounds.labels, labels_beside, clock=clock))
 
-    def _may_search_longer(self, converged: bool) -> bool:
-        """Whether the LP leaves a gap, or has taken far longer than the search will; once."""
-        far_longer = self._clock.work - self._began_at >= LONGER_WORK * self._longer
-        return self._longer > 0 and self._alongside is not None and (converged or far_longer)
+    def _search_longer(self) -> None:
+        """Look for a better clustering of a dense instance, once, where the LP is not quick."""
+        graph, bounds = self._graph, self._bounds
+        if self._longer > 0 and self._alongside is not None and not bounds.verdict:
+            self._longer = 0
+            seed, clock = self._seed, self._clock
+            bounds.offer(longer_search(graph, bounds.labels, seed=seed, clock=clock))
 
     def _may_be_guided(self) -> bool:
         """Whether the LP has worked for long enough that a search takes a small share of it."""

@@ -173,7 +173,7 @@ def _solve(job: Job) -> None:
         elif divide(job, benders):
             return
     job.log("branch and bound on %d edges", graph.m)
-    with benders.searching(job.heuristics):
+    with benders.searching(job.heuristics, at_once=is_dense(graph)):
         benders.branch(tree)
 
 
