@@ -22,8 +22,6 @@ and branch and bound over the LP, which leaves a proof, is in the place of the i
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -39,7 +37,6 @@ from ..lp.master import Master, MasterFailed
 from ..lp.rough_master import RoughMaster
 from ..lp.rows import Rows
 from ..options import Options, RowKind
-from ..primal import fuse, longer_search, longer_work, lp_guided, rounding
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation, relaxed_bound
 from ..separation.complete import CompleteGraphRows
@@ -54,9 +51,9 @@ from ..separation.paper.paths import Flow, aggregated_row, cycle_rows, decompose
 from ..separation.paper.reference import ReferenceSolver
 from ..separation.separation import Separation
 from . import blocks
-from .alongside import Alongside
 from .bounds import Bounds
 from .branching import BranchAndBound
+from .clusterings import Clusterings
 from .cutting_planes import Separator, cutting_planes, keep_all
 from .reporter import Reporter
 
@@ -71,12 +68,6 @@ PROGRESS = 0.01
 FEW, MANY_ROOTS = 0.003, 10_000
 """With so many roots, the LP ends when no more than this share of them are violated: what it still
 misses is in a few places, and cheaper to find there than by LPs of the whole."""
-
-GUIDED_WORK = 50_000
-"""Local search is guided by an x whose LP has not converged after so much work an edge."""
-
-LONGER_WORK = 0.05
-"""Work of the LP for every arc of a longer search before that begins: they take about as long."""
 
 
 class PaperRound:
@@ -198,38 +189,19 @@ class Benders:
         with clock.measure("master"):
             self._begin_anew(rows)
         self.lp = rows, multipliers
-        self._seed = seed
-        self._alongside: Alongside | None = None
-        self._began_at = self._guided_at = clock.work
-        self._longer = longer_work(graph)
+        self.clusterings = Clusterings(
+            graph, options, bounds, self._cover, seed=seed, clock=clock, tell=reporter.meanwhile
+        )
         self._nearly_done = False
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
         rng = np.random.default_rng(seed)
         self._engine = make_engine(graph, self._cover, options, rng, device)
 
-    @contextmanager
-    def searching(self, wanted: bool, *, at_once: bool = False) -> Iterator[None]:
-        """Inside the block another thread looks for better clusterings, if that is wanted."""
-        if not wanted:
-            yield
-            return
-        with Alongside(
-            self._graph,
-            self._bounds,
-            self._clock,
-            seed=self._seed + 1,  # local search has had its own
-            tell=self._reporter.meanwhile,
-            at_once=at_once,
-        ) as self._alongside:
-            yield
-        self._alongside = None
-
     def relax(self) -> None:
         """Solve the LP over all cycle inequalities and odd wheels; returns if that leaves a gap."""
         try:
             self._relax()
-            with self._clock.measure("rounding"):
-                self._search_longer()
+            self.clusterings.search_longer()
         except MasterFailed:
             # A bound that needs no LP.
             packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
@@ -277,7 +249,7 @@ class Benders:
             self._begin_anew(proof.rows)
         if isinstance(self._master, Master):
             self._master.sharpen()
-        look_around = partial(self._round, converged=True)
+        look_around = partial(self.clusterings.round, converged=True)
         tree = BranchAndBound(proof, self._master, self._bounds, self._clock, look_around)
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
         while not tree.exhausted:
@@ -338,7 +310,7 @@ class Benders:
             self._learn_from_packing(cut.found)
             self._nearly_done = not self._integral and self._few(cut.found.violated_roots)
             if not self._bounds.verdict:
-                self._round(cut.x, cut.converged or self._nearly_done)
+                self.clusterings.round(cut.x, cut.converged or self._nearly_done)
             self._report(cut.found, spent)
             spent = self._new_round()
         if self._bounds.verdict is Status.OPTIMAL:  # which the last LP has proven
@@ -373,39 +345,6 @@ class Benders:
         first = self._master.n_rows == len(found.rows)
         if first and found.multipliers is not None and not self._integral:
             self._bounds.raise_lower(relaxed_bound(self._graph, found.rows, found.multipliers))
-
-    def _round(self, x: FloatArray, converged: bool) -> None:
-        graph, bounds, clock = self._graph, self._bounds, self._clock
-        with clock.measure("rounding"):
-            bounds.offer(rounding.threshold(graph, x))
-            for name in self._options.rounding:
-                if bounds.verdict:
-                    return
-                if name != "local":
-                    labels = rounding.METHODS[name](graph, x, self._cover, clock)
-                elif converged or self._may_be_guided():
-                    self._guided_at = clock.work
-                    labels = lp_guided(graph, x, bounds.labels, clock=clock)
-                else:
-                    continue
-                bounds.offer(labels)
-            if self._clock.work - self._began_at >= LONGER_WORK * self._longer:
-                self._search_longer()
-            labels_beside = None if self._alongside is None else self._alongside.better()
-            if labels_beside is not None:
-                bounds.offer(fuse(graph, bounds.labels, labels_beside, clock=clock))
-
-    def _search_longer(self) -> None:
-        """Look for a better clustering of a dense instance, once, where the LP is not quick."""
-        graph, bounds = self._graph, self._bounds
-        if self._longer > 0 and self._alongside is not None and not bounds.verdict:
-            self._longer = 0
-            seed, clock = self._seed, self._clock
-            bounds.offer(longer_search(graph, bounds.labels, seed=seed, clock=clock))
-
-    def _may_be_guided(self) -> bool:
-        """Whether the LP has worked for long enough that a search takes a small share of it."""
-        return self._clock.work - self._guided_at >= GUIDED_WORK * self._graph.m
 
     def _report(self, found: Separation, before: dict[str, float]) -> None:
         longest = self._clock.longest

@@ -163,7 +163,7 @@ def _solve(job: Job) -> None:
         job.checkpoint.watch(lambda: SavedLP(graph, bounds.labels, *benders.lp))
         tree = job.checkpoint.tree(graph)
     if not tree.begun:
-        with benders.searching(job.heuristics):
+        with benders.clusterings.searching(job.heuristics):
             benders.relax()
     setting.reporter.lp_is_over()
     if not tree.begun:
@@ -173,7 +173,7 @@ def _solve(job: Job) -> None:
         elif divide(job, benders):
             return
     job.log("branch and bound on %d edges", graph.m)
-    with benders.searching(job.heuristics, at_once=is_dense(graph)):
+    with benders.clusterings.searching(job.heuristics, at_once=is_dense(graph)):
         benders.branch(tree)
 
 

@@ -1,0 +1,112 @@
+"""Better clusterings on the way of Algorithm 1: guided by the LP, and by a search beside it."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ..base.arrays import FloatArray, IntArray
+from ..base.clock import Clock
+from ..instance.cover import Cover
+from ..instance.graph import Graph
+from ..options import Options
+from ..primal import fuse, longer_search, longer_work, lp_guided, rounding
+from .alongside import Alongside
+from .bounds import Bounds
+
+GUIDED_WORK = 50_000
+"""Local search is guided by an x whose LP has not converged after so much work an edge."""
+
+LONGER_WORK = 0.02
+"""Work of the LP for every arc of a longer search, before that begins: it takes about as long."""
+
+
+class Clusterings:
+    """Where the upper bounds of one instance come from.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    options : Options
+        Which ways of rounding to use.
+    bounds : Bounds
+        Told of every clustering.
+    cover : Cover
+        The roots of the subproblems, which one way of rounding starts from.
+    seed : int
+        For the searches.
+    clock : Clock
+        Holds the deadline, and counts the work of the LP.
+    tell : callable
+        Told of better clusterings while an LP takes long.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        options: Options,
+        bounds: Bounds,
+        cover: Cover,
+        *,
+        seed: int,
+        clock: Clock,
+        tell: Callable[[IntArray], None],
+    ) -> None:
+        self._graph, self._options, self._bounds, self._cover = graph, options, bounds, cover
+        self._seed, self._clock, self._tell = seed, clock, tell
+        self._alongside: Alongside | None = None
+        self._began_at = self._guided_at = clock.work
+        self._longer = longer_work(graph)
+
+    @contextmanager
+    def searching(self, wanted: bool, *, at_once: bool = False) -> Iterator[None]:
+        """Inside the block another thread looks for better clusterings, if that is wanted."""
+        if not wanted:
+            yield
+            return
+        with Alongside(
+            self._graph,
+            self._bounds,
+            self._clock,
+            seed=self._seed + 1,  # local search has had its own
+            tell=self._tell,
+            at_once=at_once,
+        ) as self._alongside:
+            yield
+        self._alongside = None
+
+    def round(self, x: FloatArray, converged: bool) -> None:
+        """Make what can be made of a solution of the LP, and see what the search has found."""
+        graph, bounds, clock = self._graph, self._bounds, self._clock
+        with clock.measure("rounding"):
+            bounds.offer(rounding.threshold(graph, x))
+            for name in self._options.rounding:
+                if bounds.verdict:
+                    return
+                if name != "local":
+                    labels = rounding.METHODS[name](graph, x, self._cover, clock)
+                elif converged or self._may_be_guided():
+                    self._guided_at = clock.work
+                    labels = lp_guided(graph, x, bounds.labels, clock=clock)
+                else:
+                    continue
+                bounds.offer(labels)
+            if clock.work - self._began_at >= LONGER_WORK * self._longer:
+                self._search_longer()
+            beside = None if self._alongside is None else self._alongside.better()
+            if beside is not None:
+                bounds.offer(fuse(graph, bounds.labels, beside, clock=clock))
+
+    def search_longer(self) -> None:
+        """The LP is over and leaves a gap: on a dense instance, search once for longer."""
+        with self._clock.measure("rounding"):
+            self._search_longer()
+
+    def _search_longer(self) -> None:
+        bounds, clock = self._bounds, self._clock
+        if self._longer > 0 and self._alongside is not None and not bounds.verdict:
+            self._longer = 0
+            bounds.offer(longer_search(self._graph, bounds.labels, seed=self._seed, clock=clock))
+
+    def _may_be_guided(self) -> bool:
+        """Whether the LP has worked for long enough that a search takes a small share of it."""
+        return self._clock.work - self._guided_at >= GUIDED_WORK * self._graph.m
