@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         picture = example_picture(arguments.picture)
         graph, superpixels = superpixel_graph(picture, arguments.segments, attractive=ATTRACTIVE)
     show(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", sys.stderr)
-    show("(the first run on a machine compiles for half a minute)", sys.stderr)
+    show("(the first run on a machine compiles for about a minute)", sys.stderr)
     result = SIGNALS.last(lambda: solve(graph, progress=True))
     with bad_input():
         segmentation = segmentation_picture(picture, result.labels[superpixels])
