@@ -25,6 +25,9 @@ FUSIONS, FUSED_EDGES = 100, 1_500_000
 edges; easy ones need one."""
 
 
+QUICK = 50_000
+"""Polish takes no longer than dual ascent takes to begin on instances with fewer edges than this."""
+
 LARGE = 20_000
 """Presolve of so many edges takes a while: a first clustering comes before it."""
 
@@ -135,7 +138,7 @@ def _solve(job: Job) -> None:
     ascent = ascends(graph, setting.options.dual_ascent)
     device_first = ascent and setting.accelerator is not None
     if job.heuristics and not device_first:
-        _search(job, polish=not ascent)
+        _search(job, polish=not ascent or graph.m < QUICK)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:
