@@ -44,7 +44,7 @@ def _presolve(job: Job) -> None:
     if job.heuristics and job.graph.m >= LARGE:
         with job.clock.measure("rounding"):
             job.start_from(contraction(job))
-        if job.setting.accelerator and ascends(job.graph, job.setting.options.dual_ascent):
+        if job.setting.accelerator and ascends(job.graph, job.setting.options):
             first_look(job)
     with job.clock.measure("presolve"):
         rest = presolve(job.graph, job.clock)
@@ -135,7 +135,7 @@ def _solve(job: Job) -> None:
     if setting.options.odd_wheels and is_dense(graph) and not is_complete(graph):
         _complete(job)
         return
-    ascent = ascends(graph, setting.options.dual_ascent)
+    ascent = ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
     if job.heuristics and not device_first:
         _search(job, polish=not ascent or graph.m < QUICK)
