@@ -2,9 +2,10 @@
 
 The weight s(C, v) between every cluster C and every node v is kept. A step draws a node v and
 another cluster C for it, half of the time any cluster or a new one, else that of a random node
-which v would rather be with. v moves there with probability ``min(1, exp((s(C, v) - s(own, v)) / T))``
-(Metropolis). Only if it does, the sums of two clusters change: two rows of a matrix, which are
-added up much faster than arcs are read.
+that v has a positive edge to. v moves there with probability
+``min(1, exp((s(C, v) - s(own, v)) / T))`` (Metropolis). Only if it does, the sums of two clusters
+change: two rows of a matrix, which are added up much faster than arcs are read. The temperature T
+falls to 0, evenly.
 """
 
 from math import exp
@@ -29,7 +30,7 @@ STEP_WORK, MOVE_WORK = 4, 1 / 16
 
 
 class Matrix(NamedTuple):
-    """The weights of all pairs, and the nodes that each would be with: a row of ``liked``."""
+    """The weights of all pairs; ``liked[v, : n_liked[v]]`` has a positive edge to node v."""
 
     weights: FloatArray
     liked: IntArray
@@ -37,14 +38,16 @@ class Matrix(NamedTuple):
 
 
 class _State(NamedTuple):
-    """``sums[c, v]``: weight between cluster and node. ``used[: count[0]]``: the clusters; all other
-    labels follow. ``place``: where a label is in that list."""
+    """``sums[c, v]`` is the weight between a cluster and a node.
+
+    ``used`` lists all labels, first the ``n_used[0]`` that nodes have; ``place`` says where.
+    """
 
     sums: FloatArray
     size: IntArray
     used: IntArray
     place: IntArray
-    count: IntArray
+    n_used: IntArray
 
 
 @compiled
@@ -92,35 +95,35 @@ def anneal_dense(
     """
     n = len(labels)
     state = _new_state(matrix, labels)
-    sums, used, count = state.sums, state.used, state.count
+    sums, used, n_used = state.sums, state.used, state.n_used
     liked, n_liked = matrix.liked, matrix.n_liked
-    cooling = hot / max(1, steps)
-    total, moves, temperature = 0.0, 0, hot
-    for _ in range(steps):
+    total, moves = 0.0, 0
+    for i in range(steps):
         if stop[0]:
             break
-        temperature -= cooling
+        temperature = hot * ((steps - i) / steps)
         v = below(random, n)
-        own, target, there = labels[v], -1, 0.0
+        own, target = labels[v], -1  # a new cluster
         chance = 2.0 * uniform(random)
         if chance >= 1.0:
             if n_liked[v] > 0:
                 target = labels[liked[v, int((chance - 1.0) * n_liked[v])]]
         else:
-            at = int(chance * (count[0] + 1))
-            if at < count[0]:
+            at = int(chance * (n_used[0] + 1))
+            if at < n_used[0]:
                 target = used[at]
         if target == own:
             continue
         gain = (sums[target, v] if target >= 0 else 0.0) - sums[own, v]
-        if gain < 0.0 and (
-            gain < -FAR * temperature or uniform(random) >= exp(gain / temperature)
-        ):
+        if gain < -FAR * temperature:
+            continue
+        # Drawn for gains, too: rounding errors must not change the numbers that follow.
+        if uniform(random) >= exp(min(0.0, gain) / temperature):
             continue
         if target < 0:
             if state.size[own] == 1:
                 continue
-            target = used[count[0]]
+            target = used[n_used[0]]
         _move(matrix, labels, state, v, target)
         total += gain
         moves += 1
@@ -150,7 +153,7 @@ def _new_state(matrix: Matrix, labels: IntArray) -> _State:
         else:
             at = last = last - 1
         state.used[at], state.place[label] = label, at
-    state.count[0] = count
+    state.n_used[0] = count
     return state
 
 
@@ -160,8 +163,8 @@ def _move(matrix: Matrix, labels: IntArray, state: _State, v: int, target: int) 
     left, joined, weights = state.sums[own], state.sums[target], matrix.weights[v]
     if state.size[target] == 0:
         joined[:] = 0.0
-        _swap(state, target, state.count[0])
-        state.count[0] += 1
+        _swap(state, target, state.n_used[0])
+        state.n_used[0] += 1
     for u in range(len(labels)):
         left[u] -= weights[u]
         joined[u] += weights[u]
@@ -169,8 +172,8 @@ def _move(matrix: Matrix, labels: IntArray, state: _State, v: int, target: int) 
     state.size[target] += 1
     state.size[own] -= 1
     if state.size[own] == 0:
-        state.count[0] -= 1
-        _swap(state, own, state.count[0])
+        state.n_used[0] -= 1
+        _swap(state, own, state.n_used[0])
 
 
 @compiled

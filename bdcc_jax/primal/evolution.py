@@ -3,9 +3,10 @@
 Everything is fusion (Beier et al., 2015): what two clusterings agree on becomes one node of a
 smaller graph, which is clustered anew, greedily and by annealing. What is fused are
 
-- *proposals*: greedy clusterings of weights with noise, fused with the best clustering as long as
-  that pays well;
-- *chains*: a few proposals, fused one after another, and the end of the chain with the best;
+- *proposals*: greedy clusterings of weights with noise, on dense graphs annealed ones from single
+  nodes, fused with the best clustering as long as that pays well;
+- *chains*: a few proposals, fused one after another, and the end of the chain with the best; on
+  dense graphs a single one;
 - *crossings* of two clusterings that such chains have ended in;
 - *annealing* of the best clustering itself, ever longer, at any temperature.
 
@@ -29,8 +30,9 @@ from .randomness import State, bell, below, new_state, uniform
 NOISE = 0.6
 """Proposals add noise to the weights, of a deviation of up to this many mean |w|."""
 
-PAYS = 1e-3
-"""Proposals are fused with the best clustering until one gains less than this share of it."""
+PAYS, DENSE_TRIALS = 1e-3, 3
+"""Proposals are fused with the best clustering until one gains less than this share of it; on dense
+graphs, where they differ more, until so many in a row do."""
 
 SHORTEST, LONGEST = 3, 10
 """Proposals in a chain."""
@@ -103,11 +105,17 @@ class Evolution:
         self.work = 0
         self.settled = graph.m == 0
         """Whether proposals alone no longer pay well."""
+        self._in_vain = 0  # proposals in a row that did not pay
         self._chain: IntArray | None = None
         self._missing = 0  # proposals, in the chain
         self._elite: list[tuple[float, IntArray]] = []
         self._steps = float((FIRST if self._matrix is None else DENSE_FIRST) * graph.n)
         self._spent = [0, 0, 0]  # on chains, crossings and annealing
+
+    @property
+    def anneals_proposals(self) -> bool:
+        """Whether the graph is dense: no move of a node improves a clustering that was annealed."""
+        return self._matrix is not None
 
     def run(self, work: float, stop: BoolArray | None = None) -> None:
         """Go on until so much has been done in all, by now and before, or ``stop[0]`` is set."""
@@ -131,7 +139,8 @@ class Evolution:
     def _fuse_proposal(self, stop: BoolArray) -> None:
         before = self.cost
         self._offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
-        self.settled = before - self.cost <= PAYS * abs(before)
+        self._in_vain = 0 if before - self.cost > PAYS * abs(before) else self._in_vain + 1
+        self.settled = self._in_vain == (1 if self._matrix is None else DENSE_TRIALS)
 
     def _lengthen_chain(self, stop: BoolArray) -> None:
         proposal = self._propose(stop)
