@@ -8,7 +8,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, fusions, local_search
+from ..primal import fuse, fusions, local_search, longer_work
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -26,7 +26,7 @@ edges; easy ones need one."""
 
 
 QUICK = 50_000
-"""Polish takes no longer than dual ascent takes to begin on instances with fewer edges than this."""
+"""Polish takes no longer than dual ascent takes to begin where there are fewer edges than this."""
 
 LARGE = 20_000
 """Presolve of so many edges takes a while: a first clustering comes before it."""
@@ -43,7 +43,7 @@ def strategy(job: Job) -> None:
 def _presolve(job: Job) -> None:
     if job.heuristics and job.graph.m >= LARGE:
         with job.clock.measure("rounding"):
-            job.start_from(contraction(job))
+            job.start_from(_first_clustering(job))
         if job.setting.accelerator and ascends(job.graph, job.setting.options):
             first_look(job)
     with job.clock.measure("presolve"):
@@ -70,6 +70,14 @@ def _presolve(job: Job) -> None:
                 labels=job.bounds.labels[rest.nodes] if job.labels_known else None,
             )
         )
+
+
+def _first_clustering(job: Job) -> IntArray:
+    """What is found quickly: on dense graphs contraction is poor, and fusions take no longer."""
+    graph, setting = job.graph, job.setting
+    if not longer_work(graph) or setting.accelerator:
+        return contraction(job)
+    return fusions(graph, rounds=8, seed=setting.seed, clock=job.clock, tell=job.start_from)
 
 
 def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
