@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.compiled import compiled
+from ..base.compiled import borrowing, compiled
 from ..base.components import first_appearance
 from .links import Links
 from .randomness import State, below, uniform
@@ -76,7 +76,7 @@ def anneal(
     return total, work
 
 
-@compiled
+@borrowing
 def _move(
     links: Links,
     labels: IntArray,
@@ -118,6 +118,6 @@ def _move(
     return float(value - here)
 
 
-@compiled
+@borrowing
 def _gumbel(random: State) -> float:
     return -log(-log(uniform(random) + 1e-300))
