@@ -7,7 +7,7 @@ capacities: every path takes its bottleneck out of what the next one finds. The 
 inequalities that the Benders rows are sums of: valid as they are, with coefficients +1 and -1.
 
 On dense graphs the capacities run out long before every violated edge has a row, and the master
-starves. So the packing starts afresh, once, for the edges that have none.
+starves. So the packing starts afresh for the edges that have none, until a pass finds few.
 """
 
 from functools import cached_property
@@ -41,9 +41,11 @@ ENOUGH = 0.5
 WORTH = 1.5
 """Longer searches are kept if they find at least WORTH times the rows of the shorter ones."""
 
-PASSES = 2
-"""Passes over all roots in one round, each with full capacities: more take longer than they save
-the LP."""
+PASSES = 8
+"""Passes over all roots in one round, each with full capacities."""
+
+THIN_PASS = 1 / 8
+"""A pass that adds less than this share of the round's rows is the last."""
 
 PER_EDGE = 1e-6
 """What an edge counts besides its x, so that of equally short paths the shortest wins; divided by
@@ -203,6 +205,7 @@ def _pack(
     cycles, ends = [np.int32(0) for _ in range(0)], [0]
     amounts = [0.0 for _ in range(0)]
     for number in range(passes):
+        before = len(ends) - 1
         width[:] = np.maximum(weights, 0.0)
         for j in range(len(negative_edges)):
             waits = violated[j] and not has_row[j]
@@ -233,7 +236,9 @@ def _pack(
                         if left[j] <= narrow:
                             continue
                         e, v = negative_edges[j], far_ends[j]
-                        amount = _take(roots[s], e, v, left[j], narrow, violation, x, tree, width)
+                        amount = _take(
+                            roots[s], e, v, left[j], narrow, violation, x, tree, width
+                        )
                         if amount > 0.0:
                             cycles.append(np.int32(e))
                             u = v
@@ -247,6 +252,8 @@ def _pack(
                         elif tree.distance[v] == np.inf:  # edges only get narrower
                             hopeful[j] = False
                     clear(tree, touched)
+        if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
+            break
     return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)
 
 
