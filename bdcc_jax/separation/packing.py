@@ -236,9 +236,7 @@ def _pack(
                         if left[j] <= narrow:
                             continue
                         e, v = negative_edges[j], far_ends[j]
-                        amount = _take(
-                            roots[s], e, v, left[j], narrow, violation, x, tree, width
-                        )
+                        amount = _take(roots[s], e, v, left[j], narrow, violation, x, tree, width)
                         if amount > 0.0:
                             cycles.append(np.int32(e))
                             u = v
