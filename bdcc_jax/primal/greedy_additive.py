@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
-from ..base.compiled import borrowing, compiled
+from ..base.compiled import compiled
 from ..base.heap import Heap, new_heap, pop, put, remove
 from ..instance.graph import Graph, canonical_labels
 
@@ -131,12 +131,12 @@ def _new_table(n: int, ends: IntArray, merged: BoolArray) -> IntArray:
     return table
 
 
-@borrowing
+@compiled
 def _key(n: int, a: int, b: int) -> int:
     return min(a, b) * n + max(a, b)
 
 
-@borrowing
+@compiled
 def _slot(table: IntArray, n: int, a: int, b: int) -> int:
     """The row of a pair, or the empty row where it belongs."""
     key = _key(n, a, b)
