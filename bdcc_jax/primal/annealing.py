@@ -11,7 +11,7 @@ from math import log
 import numpy as np
 
 from ..base.arrays import BoolArray, IntArray
-from ..base.compiled import compiled
+from ..base.compiled import borrowing, compiled
 from ..base.components import first_appearance
 from .links import Links
 from .randomness import State, below, uniform
@@ -89,6 +89,6 @@ def anneal(
     return total, work
 
 
-@compiled
+@borrowing
 def _gumbel(random: State) -> float:
     return -log(-log(uniform(random) + 1e-300))

@@ -47,7 +47,7 @@ def batched_engine(
     graph: Graph,
     cover: Cover,
     options: Options,
-    rng: np.random.Generator,
+    seed: int,
     device: Devices | Host,
 ) -> Engine:
     """An engine that takes all roots at once: 'packing' or 'pdlp'."""
@@ -55,4 +55,4 @@ def batched_engine(
         return PackingEngine(graph, cover, options.ball_size)
     compilation_cache.enable()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
-    return DeviceRound(graph, cover, options, rng, where)
+    return DeviceRound(graph, cover, options, np.random.default_rng(seed), where)
