@@ -61,11 +61,11 @@ def edges_of(balls, problems, lane):
     """(tail, head, cost, capacity, price) of the edges of a ball, each once."""
     own = np.concatenate([np.arange(NODES), balls.owner[lane]])
     found = {}
-    for r, w in zip(*np.nonzero(balls.edge[lane] >= 0), strict=True):
-        ends = own[r], balls.neighbor[lane, r, w]
+    for w, r in zip(*np.nonzero(balls.edge[lane] >= 0), strict=True):
+        ends = own[r], balls.neighbor[lane, w, r]
         numbers = (problems.cost, problems.capacity, problems.price)
-        data = (*sorted(ends), *(float(array[lane, r, w]) for array in numbers))
-        assert found.setdefault(balls.edge[lane, r, w], data) == data  # the same from both ends
+        data = (*sorted(ends), *(float(array[lane, w, r]) for array in numbers))
+        assert found.setdefault(balls.edge[lane, w, r], data) == data  # the same from both ends
     return list(found.values())
 
 
@@ -91,7 +91,7 @@ def values(balls, problems, chains):
     for b, p, t in zip(*np.nonzero(np.asarray(chains.amount) > 0), strict=True):
         at, gain, price = t, problems.reward[b, t], problems.charge[b, t]
         while at != 0:
-            slot = np.unravel_index(chains.slot[b, p, at], (ROWS, WIDTH))
+            slot = np.unravel_index(chains.slot[b, p, at], (WIDTH, ROWS))
             gain, price = gain - problems.cost[b][slot], price + problems.price[b][slot]
             at = balls.neighbor[b][slot]
         earned[b] += gain * chains.amount[b, p, t] / UNITS
@@ -374,7 +374,7 @@ def test_few_programs_for_any_instance_and_any_options():
 
 
 def lanes_of_zeros(lanes):
-    slots, extra = (lanes, ROWS, WIDTH), (lanes, ROWS - NODES)
+    slots, extra = (lanes, WIDTH, ROWS), (lanes, ROWS - NODES)
     f = [np.zeros(slots, np.float32)] * 3 + [np.zeros((lanes, NODES), np.float32)] * 3
     problems = device_round.Problems(
         np.zeros(slots, np.int32), np.zeros(extra, np.int32), *f, np.zeros(lanes, np.float32)

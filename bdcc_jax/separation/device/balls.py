@@ -2,7 +2,8 @@
 
 A ball has NODES nodes, the root first, and ROWS rows of WIDTH slots. A slot is an edge of E+ seen
 from one of its ends. Row k belongs to node k; a node with more than WIDTH edges has further rows,
-which ``owner`` tells. Flow is not conserved at the root: it needs no slots of its own.
+which ``owner`` tells. Flow is not conserved at the root: it needs no slots of its own. Arrays are
+[WIDTH, ROWS], so that what is done with rows is done with vectors.
 """
 
 from typing import Any, NamedTuple
@@ -38,9 +39,9 @@ class Balls(NamedTuple):
         Number of the root in the list of roots that was given.
     nodes : (lanes, NODES) ints
         Node ids, nearest first; -1 where there is none.
-    neighbor : (lanes, ROWS, WIDTH) int32
+    neighbor : (lanes, WIDTH, ROWS) int32
         Local id of the other end of a slot.
-    edge : (lanes, ROWS, WIDTH) int32
+    edge : (lanes, WIDTH, ROWS) int32
         Edge id, -1 for an empty slot.
     owner : (lanes, ROWS - NODES) int32
         The node that a further row belongs to.
@@ -82,8 +83,8 @@ def gather_balls(
     balls = Balls(
         np.empty(room, np.int64),
         np.empty((room, NODES), np.int64),
-        np.zeros((room, ROWS, WIDTH), np.int32),
-        np.empty((room, ROWS, WIDTH), np.int32),
+        np.zeros((room, WIDTH, ROWS), np.int32),
+        np.empty((room, WIDTH, ROWS), np.int32),
         np.zeros((room, ROWS - NODES), np.int32),
         np.empty((room, NODES), np.int64),
         np.zeros(room),
@@ -155,14 +156,12 @@ def _gather(
                     v = tree.parent[v]
                 if size + length > NODES:
                     continue
-                before, before_extra = size, extra
-                for i in range(length - 1, -1, -1):
-                    extra = _add(positive, path[i], local, degree, nodes, size, extra)
-                    size += 1
-                if extra > ROWS - NODES:
-                    for i in range(size - 1, before - 1, -1):
-                        _remove(positive, nodes[i], local, degree, nodes, i)
-                    size, extra = before, before_extra
+                while length > 0:
+                    more = _add(positive, path[length - 1], local, degree, nodes, size, extra)
+                    if more < 0:
+                        break
+                    size, extra, length = size + 1, more, length - 1
+                if length > 0:
                     continue
                 target[local[far_ends[j]]] = edges[j]
                 margin = x[edges[j]] - tree.distance[far_ends[j]]
@@ -175,9 +174,7 @@ def _gather(
                         break
                     if local[v] < 0:
                         more = _add(positive, v, local, degree, nodes, size, extra)
-                        if more > ROWS - NODES:
-                            _remove(positive, v, local, degree, nodes, size)
-                        else:
+                        if more >= 0:
                             size, extra = size + 1, more
                 _fill(positive, local, size, balls, lane)
                 balls.root[lane] = r
@@ -244,28 +241,22 @@ def _add(
     size: int,
     extra: int,
 ) -> int:
-    """Put a node into the ball; returns how many further rows this needs in all."""
-    nodes[size], local[v] = v, size
+    """Put a node into the ball; how many further rows this needs in all, -1 if there are none."""
+    edges = 0
     for k in range(positive.starts[v], positive.starts[v + 1]):
         u = local[positive.neighbours[k]]
-        if u >= 0 and u != size:
-            for end in (u, size):
-                if end > 0:
-                    extra += degree[end] > 0 and degree[end] % WIDTH == 0
-                    degree[end] += 1
+        if u >= 0:
+            edges += 1
+            extra += u > 0 and degree[u] > 0 and degree[u] % WIDTH == 0
+    extra += max(0, edges - 1) // WIDTH
+    if extra > ROWS - NODES:
+        return -1
+    for k in range(positive.starts[v], positive.starts[v + 1]):
+        u = local[positive.neighbours[k]]
+        if u >= 0:
+            degree[u] += 1
+    nodes[size], local[v], degree[size] = v, size, edges
     return extra
-
-
-@compiled
-def _remove(
-    positive: Adjacency, v: int, local: IntArray, degree: IntArray, nodes: IntArray, at: int
-) -> None:
-    """Take out the node that was put in last."""
-    for k in range(positive.starts[v], positive.starts[v + 1]):
-        u = local[positive.neighbours[k]]
-        if u > 0 and u != at:
-            degree[u] -= 1
-    degree[at], local[v], nodes[at] = 0, -1, -1
 
 
 @compiled
@@ -282,6 +273,6 @@ def _fill(positive: Adjacency, local: IntArray, size: int, balls: Balls, lane: i
                 row = extra
                 balls.owner[lane, row - NODES] = i
                 extra += 1
-            balls.neighbor[lane, row, d % WIDTH] = j
-            balls.edge[lane, row, d % WIDTH] = positive.edges[k]
+            balls.neighbor[lane, d % WIDTH, row] = j
+            balls.edge[lane, d % WIDTH, row] = positive.edges[k]
             d += 1

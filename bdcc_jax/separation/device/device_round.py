@@ -119,7 +119,7 @@ class DeviceRound:
         size = np.abs(self._graph.weights)
         is_edge, is_target = balls.edge >= 0, balls.target >= 0
         capacity = np.where(is_edge, size[balls.edge], 0.0)
-        by_row = capacity.sum(2)
+        by_row = capacity.sum(1)
         out_of = by_row[:, :NODES].copy()
         np.add.at(out_of, (np.arange(len(balls))[:, None], balls.owner), by_row[:, NODES:])
         # No target sends more than its edges take, and no edge takes more than all targets send.
@@ -151,7 +151,7 @@ class DeviceRound:
             return inverse[balls.edge], inverse[balls.target]
         lanes, number = len(balls), np.arange(NODES)
         between = self._rng.random((lanes, NODES, NODES))
-        own = np.concatenate([np.tile(number, (lanes, 1)), balls.owner], 1)[:, :, None]
+        own = np.concatenate([np.tile(number, (lanes, 1)), balls.owner], 1)[:, None, :]
         lane = np.arange(lanes)
         low, high = np.minimum(own, balls.neighbor), np.maximum(own, balls.neighbor)
         return between[lane[:, None, None], low, high], between[lane[:, None], number, number]

@@ -36,7 +36,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from .balls import NODES, ROWS
+from .balls import NODES, ROWS, WIDTH
 
 STEP = 0.998
 SUFFICIENT_DECAY, NECESSARY_DECAY, ARTIFICIAL_RESTART = 0.2, 0.5, 0.36
@@ -54,6 +54,9 @@ INNER = 16
 SMALLEST_STEP = 1e-3
 """Step sizes are capacities, but not less than this part of the largest."""
 
+BLOCK = 8
+"""Rows and columns that are eliminated at a time."""
+
 
 class Problems(NamedTuple):
     """LPs on balls, one a lane; float32 but for the indices.
@@ -64,7 +67,7 @@ class Problems(NamedTuple):
     ----------
     neighbor, owner : ints
         As in :class:`.balls.Balls`.
-    cost, capacity, price : (lanes, ROWS, WIDTH)
+    cost, capacity, price : (lanes, WIDTH, ROWS)
         x, w and the Magnanti-Wong direction of every slot; 0 in empty ones.
     reward, supply, charge : (lanes, NODES)
         x, |w| and the direction of the violated edges of E-, at their far ends.
@@ -104,9 +107,9 @@ class Method(NamedTuple):
         Of every slot the neighbour, of every further row the owner, in all lanes end to end.
     edge_step, supply_step : floats
         The primal step sizes S.
-    inverse : (lanes, NODES, ROWS)
-        M, a column for every row of slots.
-    once : (lanes, ROWS, WIDTH)
+    inverse : (lanes, ROWS, NODES)
+        M, a row for every row of slots.
+    once : (lanes, WIDTH, ROWS)
         What a slot counts in a sum over edges.
     level, free : (lanes,)
         tau Q, and whether mu is a multiplier or stays 1.
@@ -135,7 +138,7 @@ def pose(method: Method, before: Point, variant: Array, tau: Array, by_row: Arra
     The variant keeps a share ``tau`` of the value, by the multiplier of a row or by a price.
     """
     lps = method.lps
-    value = jnp.maximum(activity(method, before.f, before.g), 0.0)
+    value = jnp.maximum(activity(method, jnp.abs(before.f), before.g), 0.0)
     spent = dot(method.once * lps.price, jnp.abs(before.f)) + dot(lps.charge, before.g)
     rate = (1.0 - tau) * value / jnp.where(spent > 0.0, spent, 1.0)
     hop = jnp.where(lps.capacity > 0.0, lps.hop[:, None, None], 0.0)
@@ -148,24 +151,23 @@ def pose(method: Method, before: Point, variant: Array, tau: Array, by_row: Arra
 
 
 def prepare(p: Problems) -> Method:
-    """Step sizes and the preconditioner M, one column to a row of slots."""
+    """Step sizes and the preconditioner M, one row to a row of slots."""
     edge_step = jnp.where(p.capacity > 0.0, jnp.clip(p.capacity, SMALLEST_STEP, 1.0), 0.0)
     supply_step = jnp.where(p.supply > 0.0, jnp.clip(p.supply, SMALLEST_STEP, 1.0), 0.0)
-    lanes = p.supply.shape[0]
+    lanes = len(p.supply)
     number = jnp.arange(NODES, dtype=jnp.int32)
-    own = jnp.concatenate([jnp.broadcast_to(number, (lanes, NODES)), p.owner], 1)
-    owned = (number[None, :, None] == own[:, None, :]).astype(jnp.float32)
-    beside = p.neighbor[:, :, :, None] == number
-    by_row = jnp.sum(jnp.where(beside, edge_step[..., None], 0.0), 2)
-    adjacency = jnp.einsum("bnr,brm->bnm", owned, by_row, precision=lax.Precision.HIGHEST)
+    beside = p.neighbor[..., None] == number
+    by_row = over_width(jnp.where(beside, edge_step[..., None], 0.0))
+    owned = (p.owner[:, None, :] == number[:, None]).astype(jnp.float32)
+    adjacency = by_row[:, :NODES] + exact_product(owned, by_row[:, NODES:])
     degree = jnp.sum(adjacency, 2) + supply_step
     # The root is grounded, and nodes without edges get a 1 that touches nothing.
     inside = (number > 0) & (degree > 0.0)
-    diagonal = jnp.where(inside, degree, 1.0)
     both = inside[:, :, None] & inside[:, None, :]
     unit = jnp.eye(NODES, dtype=jnp.float32)
-    matrix = unit * diagonal[:, :, None] - jnp.where(both, adjacency, 0.0)
+    matrix = unit * jnp.where(inside, degree, 1.0)[:, :, None] - jnp.where(both, adjacency, 0.0)
     inverse = jnp.where(both, invert(matrix), 0.0)
+    further = exact_product(jnp.swapaxes(owned, 1, 2), inverse)
     offset = NODES * jnp.arange(lanes, dtype=jnp.int32)
     return Method(
         lps=p,
@@ -173,7 +175,7 @@ def prepare(p: Problems) -> Method:
         own=p.owner + offset[:, None],
         edge_step=edge_step,
         supply_step=supply_step,
-        inverse=jnp.take_along_axis(inverse, own[:, None, :], 2),
+        inverse=jnp.concatenate([inverse, further], 1),
         # Edges at the root have one slot, others two.
         once=jnp.where(p.neighbor == 0, 1.0, 0.5),
         level=jnp.zeros(lanes, jnp.float32),
@@ -182,19 +184,28 @@ def prepare(p: Problems) -> Method:
 
 
 def invert(matrix: Array) -> Array:
-    """Gauss-Jordan elimination without pivots, then a step of Newton's against its rounding."""
+    """Gauss-Jordan elimination without pivots, then a step of Newton's against its rounding.
+
+    With B a block on the diagonal, R its rows and C its columns, elimination replaces
+
+        m  by  m - (C - E') B^-1 (R + E),      E: the rows of the unit matrix,
+
+    in place; B itself is inverted in the same way, a row at a time.
+    """
     unit = jnp.eye(NODES, dtype=matrix.dtype)
 
     def eliminate(k: Array, m: Array) -> Array:
-        row = lax.dynamic_slice_in_dim(m, k, 1, 1)
-        column = lax.dynamic_slice_in_dim(m, k, 1, 2)
-        pivot = lax.dynamic_slice_in_dim(row, k, 1, 2)
-        here = lax.dynamic_slice_in_dim(unit, k, 1, 0)[None]
-        return m - (column - jnp.swapaxes(here, 1, 2)) * ((row + here) / pivot)
+        row, here = (lax.dynamic_slice_in_dim(a, k * BLOCK, BLOCK, -2) for a in (m, unit))
+        column = lax.dynamic_slice_in_dim(m, k * BLOCK, BLOCK, 2)
+        pivot = lax.dynamic_slice_in_dim(row, k * BLOCK, BLOCK, 2)
+        for i in range(BLOCK):
+            e = unit[i : i + 1, :BLOCK]
+            scaled = (pivot[:, i : i + 1] + e) / pivot[:, i : i + 1, i : i + 1]
+            pivot = pivot - (pivot[:, :, i : i + 1] - e.T) * scaled
+        return m - exact_product(column - here.T, exact_product(pivot, row + here))
 
-    inverse = lax.fori_loop(0, NODES, eliminate, matrix)
-    product = jnp.matmul(matrix, inverse, precision=lax.Precision.HIGHEST)
-    return jnp.matmul(inverse, 2.0 * unit - product, precision=lax.Precision.HIGHEST)
+    inverse = lax.fori_loop(0, NODES // BLOCK, eliminate, matrix)
+    return exact_product(inverse, 2.0 * unit - exact_product(matrix, inverse))
 
 
 def advance(method: Method, start: Point, checks: Array) -> Point:
@@ -272,9 +283,10 @@ def stepper(m: Method, weight: Array) -> Any:
         f = jnp.clip(t - jnp.clip(t, -threshold, threshold), -m.lps.capacity, m.lps.capacity)
         gain = v.mu[:, None] * m.lps.reward - m.lps.charge
         g = jnp.clip(v.g + supply_step * (gain + v.y), 0.0, m.lps.supply)
-        ahead = jnp.sum(2.0 * f - v.f, -1) - jnp.pad(2.0 * g - v.g, ((0, 0), (0, ROWS - NODES)))
-        y = v.y + jnp.einsum("bnr,br->bn", inverse, ahead, precision=lax.Precision.HIGHEST)
-        h = 2.0 * activity(m, f, g) - activity(m, v.f, v.g)
+        sent = 2.0 * g - v.g
+        out = over_width(2.0 * f - v.f) - jnp.pad(sent, ((0, 0), (0, ROWS - NODES)))
+        y = v.y + jnp.einsum("brn,br->bn", inverse, out, precision=lax.Precision.HIGHEST)
+        h = activity(m, 2.0 * jnp.abs(f) - jnp.abs(v.f), sent)
         return Point(f, g, y, jnp.maximum(v.mu + mu_step * (m.level - h), 0.0))
 
     return step
@@ -296,12 +308,12 @@ def difference(m: Method, y: Array) -> Array:
     """A'y on slots. Gathers on a flat index: batched ones are slow on the CPU."""
     flat = y.reshape(-1)
     here = jnp.concatenate([y, flat.at[m.own].get(mode="promise_in_bounds")], 1)
-    return here[:, :, None] - flat.at[m.at].get(mode="promise_in_bounds")
+    return here[:, None, :] - flat.at[m.at].get(mode="promise_in_bounds")
 
 
-def activity(m: Method, f: Array, g: Array) -> Array:
-    """h: what a flow earns in the subproblem."""
-    return dot(m.lps.reward, g) - dot(m.once * m.lps.cost, jnp.abs(f))
+def activity(m: Method, size: Array, g: Array) -> Array:
+    """h: what a flow of this size on edges, |f|, earns in the subproblem."""
+    return dot(m.lps.reward, g) - dot(m.once * m.lps.cost, size)
 
 
 def norms(m: Method, d: Point) -> tuple[Array, Array]:
@@ -318,14 +330,27 @@ def fixed_point_error(m: Method, v: Point, t: Point, weight: Array) -> Array:
     d = jax.tree.map(jnp.subtract, v, t)
     primal, dual = norms(m, d)
     cross = dot(m.once * difference(m, d.y), d.f) - dot(d.y, d.g)
-    cross = cross - d.mu * (activity(m, v.f, v.g) - activity(m, t.f, t.g))
+    cross = cross - d.mu * activity(m, jnp.abs(v.f) - jnp.abs(t.f), d.g)
     return jnp.sqrt(jnp.maximum(weight * primal + dual / weight - 2.0 * STEP * cross, 0.0))
 
 
+def over_width(a: Array) -> Array:
+    """The sum over the slots of every row; a CPU vectorises this, but no sum over one axis."""
+    total = a[:, 0]
+    for w in range(1, WIDTH):
+        total = total + a[:, w]
+    return total
+
+
 def dot(a: Array, b: Array) -> Array:
-    """One inner product a lane; a dot, unlike a sum, is vectorised on the CPU."""
-    a, b = (array.reshape(len(array), -1) for array in (a, b))
-    return jnp.einsum("bi,bi->b", a, b, precision=lax.Precision.HIGHEST)
+    """One inner product a lane. Products with ones, unlike sums, are vectorised on the CPU."""
+    by_row = exact_product(a * b, jnp.ones(a.shape[-1], a.dtype))
+    return jnp.sum(by_row.reshape(len(a), -1), 1)
+
+
+def exact_product(a: Array, b: Array) -> Array:
+    """The matrix product in float32, no less."""
+    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
 
 
 def reciprocal(a: Array) -> Array:
