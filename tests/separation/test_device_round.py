@@ -1,5 +1,6 @@
 """The round on a device: valid rows from anything, the same optima, few programs."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import jax
@@ -18,7 +19,7 @@ from bdcc_jax.separation.device.balls import NODES, ROWS, WIDTH
 from bdcc_jax.separation.device.batched import LANE_BYTES, Settings, solve_batch
 from bdcc_jax.separation.device.device_round import DeviceRound
 from bdcc_jax.separation.device.devices import Devices
-from bdcc_jax.separation.device.paths_of_flow import PASSES, UNITS, Chains
+from bdcc_jax.separation.device.paths_of_flow import UNITS, Chains
 from bdcc_jax.separation.device.rows_of_chains import rows_of_chains
 from bdcc_jax.separation.engine import choose_engine
 from bdcc_jax.separation.paper.ball import VIOLATION
@@ -255,12 +256,10 @@ def test_same_optimum_as_the_reference(name):
         assert result.objective == pytest.approx(optimum, abs=1e-6)
 
 
-def nothing(problems, settings, *_):
-    shape = (settings.kinds, len(problems.supply), PASSES, NODES)
-    return Chains(np.zeros(shape, np.int16), np.zeros(shape, np.float32))
-
-
 def test_roots_without_useful_paths_give_their_shortest_cycles(monkeypatch):
+    def nothing(problems, settings, *_):
+        return batched.no_chains(settings.kinds, len(problems.supply))
+
     monkeypatch.setattr(devices, "solve_batch", nothing)
     graph = random_graph(np.random.default_rng(4), 25, 0.4)
     x = graph.negative.astype(float)
@@ -314,11 +313,11 @@ def test_without_memory_batches_are_smaller_or_there_are_none(error, monkeypatch
     graph, sizes, least = planar(np.random.default_rng(0), 8, 8), [], [batched.CHUNK]
     original, x = batched._call, graph.negative.astype(float)
 
-    def short(run, some, size, *rest):
+    def short(some, size, *rest):
         sizes.append(size)
         if size > least[0]:
             raise error
-        return original(run, some, size, *rest)
+        return original(some, size, *rest)
 
     monkeypatch.setattr(batched, "_call", short)
     expected = engine_for(graph).separate(x, Clock(None))
@@ -350,7 +349,6 @@ def test_few_programs_for_any_instance_and_any_options():
             compiled.append(event)
 
     jax.clear_caches()
-    batched.program.cache_clear()
     jax.monitoring.register_event_duration_secs_listener(count)
     try:
         for i, n in enumerate((12, 30, 50, 80, 120, 200, 300, 500, 800, 1200)):
@@ -379,21 +377,21 @@ def lanes_of_zeros(lanes):
     problems = device_round.Problems(
         np.zeros(slots, np.int32), np.zeros(extra, np.int32), *f, np.zeros(lanes, np.float32)
     )
-    return problems, np.ones(lanes, bool), Settings(2, TAU, True, 2).as_arrays()
+    return problems, np.int32(lanes), Settings(2, TAU, True, 2)
 
 
 @pytest.mark.parametrize("chunk", [batched.CHUNK, 0], ids=["CPU", "GPU"])
 def test_the_program_needs_no_transfers_and_little_memory_and_lowers_for_cuda(chunk):
     lanes = 2 * batched.CHUNK
-    run, given = batched.program((CPU,), chunk), lanes_of_zeros(lanes)
-    program = run.lower(*given).compile()
+    run, given = partial(batched.program, chunk=chunk), lanes_of_zeros(lanes)
+    program = batched.program.lower(*given, chunk=chunk).compile()
     with jax.transfer_guard("disallow"):
         jax.block_until_ready(program(*jax.device_put(given)))
     analysis = program.memory_analysis()
     allocated = analysis.temp_size_in_bytes + analysis.argument_size_in_bytes
     assert allocated + analysis.output_size_in_bytes <= lanes * LANE_BYTES
     if chunk == 0:
-        text = jax.export.export(run, platforms=["cuda"])(*given).mlir_module()
+        text = jax.export.export(jax.jit(run), platforms=["cuda"])(*given).mlir_module()
         assert "callback" not in text
         assert "f64" not in text
 
