@@ -94,9 +94,7 @@ def no_chains(kinds: int, lanes: int) -> Chains:
     return Chains(np.zeros(shape, np.int16), np.zeros(shape, np.float32))
 
 
-def _call(
-    some: Problems, size: int, device: jax.Device, settings: Settings
-) -> tuple[Chains, Array]:
+def _call(some: Problems, size: int, device: jax.Device, settings: Settings) -> Any:
     """Start the program for so many lanes, of which these are in use; the others are empty."""
     count = len(some.supply)
     filled = Problems(*(np.zeros((size, *array.shape[1:]), array.dtype) for array in some))

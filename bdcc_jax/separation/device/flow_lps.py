@@ -37,6 +37,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from .balls import NODES, ROWS, WIDTH
+from .inverses import exact_product, invert
 
 STEP = 0.998
 SUFFICIENT_DECAY, NECESSARY_DECAY, ARTIFICIAL_RESTART = 0.2, 0.5, 0.36
@@ -53,9 +54,6 @@ INNER = 16
 
 SMALLEST_STEP = 1e-3
 """Step sizes are capacities, but not less than this part of the largest."""
-
-BLOCK = 8
-"""Rows and columns that are eliminated at a time."""
 
 
 class Problems(NamedTuple):
@@ -111,6 +109,8 @@ class Method(NamedTuple):
         M, a row for every row of slots.
     once : (lanes, WIDTH, ROWS)
         What a slot counts in a sum over edges.
+    earning : (lanes,)
+        The square of the norm of h as a linear function, with step sizes.
     level, free : (lanes,)
         tau Q, and whether mu is a multiplier or stays 1.
     """
@@ -122,6 +122,7 @@ class Method(NamedTuple):
     supply_step: Array
     inverse: Array
     once: Array
+    earning: Array
     level: Array
     free: Array
 
@@ -169,6 +170,8 @@ def prepare(p: Problems) -> Method:
     inverse = jnp.where(both, invert(matrix), 0.0)
     further = exact_product(jnp.swapaxes(owned, 1, 2), inverse)
     offset = NODES * jnp.arange(lanes, dtype=jnp.int32)
+    # Edges at the root have one slot, others two.
+    once = jnp.where(p.neighbor == 0, 1.0, 0.5)
     return Method(
         lps=p,
         at=p.neighbor + offset[:, None, None],
@@ -176,36 +179,11 @@ def prepare(p: Problems) -> Method:
         edge_step=edge_step,
         supply_step=supply_step,
         inverse=jnp.concatenate([inverse, further], 1),
-        # Edges at the root have one slot, others two.
-        once=jnp.where(p.neighbor == 0, 1.0, 0.5),
+        once=once,
+        earning=dot(once * edge_step, p.cost**2) + dot(supply_step, p.reward**2),
         level=jnp.zeros(lanes, jnp.float32),
         free=jnp.zeros(lanes, bool),
     )
-
-
-def invert(matrix: Array) -> Array:
-    """Gauss-Jordan elimination without pivots, then a step of Newton's against its rounding.
-
-    With B a block on the diagonal, R its rows and C its columns, elimination replaces
-
-        m  by  m - (C - E') B^-1 (R + E),      E: the rows of the unit matrix,
-
-    in place; B itself is inverted in the same way, a row at a time.
-    """
-    unit = jnp.eye(NODES, dtype=matrix.dtype)
-
-    def eliminate(k: Array, m: Array) -> Array:
-        row, here = (lax.dynamic_slice_in_dim(a, k * BLOCK, BLOCK, -2) for a in (m, unit))
-        column = lax.dynamic_slice_in_dim(m, k * BLOCK, BLOCK, 2)
-        pivot = lax.dynamic_slice_in_dim(row, k * BLOCK, BLOCK, 2)
-        for i in range(BLOCK):
-            e = unit[i : i + 1, :BLOCK]
-            scaled = (pivot[:, i : i + 1] + e) / pivot[:, i : i + 1, i : i + 1]
-            pivot = pivot - (pivot[:, :, i : i + 1] - e.T) * scaled
-        return m - exact_product(column - here.T, exact_product(pivot, row + here))
-
-    inverse = lax.fori_loop(0, NODES // BLOCK, eliminate, matrix)
-    return exact_product(inverse, 2.0 * unit - exact_product(matrix, inverse))
 
 
 def advance(method: Method, start: Point, checks: Array) -> Point:
@@ -274,8 +252,7 @@ def stepper(m: Method, weight: Array) -> Any:
     supply_step = primal[:, None] * m.supply_step
     cost_step, price_step = edge_step * m.lps.cost, edge_step * m.lps.price
     inverse = dual[:, None, None] * m.inverse
-    norm = dot(m.once * m.edge_step, m.lps.cost**2) + dot(m.supply_step, m.lps.reward**2)
-    mu_step = jnp.where(m.free, dual / jnp.maximum(norm, 1e-30), 0.0)
+    mu_step = jnp.where(m.free, dual / jnp.maximum(m.earning, 1e-30), 0.0)
 
     def step(v: Point) -> Point:
         threshold = price_step + v.mu[:, None, None] * cost_step
@@ -318,11 +295,10 @@ def activity(m: Method, size: Array, g: Array) -> Array:
 
 def norms(m: Method, d: Point) -> tuple[Array, Array]:
     """Squared primal and dual norms of a difference in the metric of the method."""
-    primal = dot(m.once * reciprocal(m.edge_step), d.f**2)
-    primal = primal + dot(reciprocal(m.supply_step), d.g**2)
+    edges, supplies = (jnp.maximum(a, SMALLEST_STEP) for a in (m.edge_step, m.supply_step))
+    primal = dot(m.once / edges, d.f**2) + dot(1.0 / supplies, d.g**2)
     dual = dot(m.once * m.edge_step, difference(m, d.y) ** 2) + dot(m.supply_step, d.y**2)
-    norm = dot(m.once * m.edge_step, m.lps.cost**2) + dot(m.supply_step, m.lps.reward**2)
-    return primal, jnp.where(m.free, 2.0 * (dual + norm * d.mu**2), dual)
+    return primal, jnp.where(m.free, 2.0 * (dual + m.earning * d.mu**2), dual)
 
 
 def fixed_point_error(m: Method, v: Point, t: Point, weight: Array) -> Array:
@@ -346,16 +322,6 @@ def dot(a: Array, b: Array) -> Array:
     """One inner product a lane. Products with ones, unlike sums, are vectorised on the CPU."""
     by_row = exact_product(a * b, jnp.ones(a.shape[-1], a.dtype))
     return jnp.sum(by_row.reshape(len(a), -1), 1)
-
-
-def exact_product(a: Array, b: Array) -> Array:
-    """The matrix product in float32, no less."""
-    return jnp.matmul(a, b, precision=lax.Precision.HIGHEST)
-
-
-def reciprocal(a: Array) -> Array:
-    """1 / a, and 0 for 0."""
-    return jnp.where(a > 0.0, 1.0 / jnp.where(a > 0.0, a, 1.0), 0.0)
 
 
 def column(per_lane: Array, like: Array) -> Array:

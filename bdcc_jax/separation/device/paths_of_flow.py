@@ -93,8 +93,8 @@ def decompose(problems: Problems, point: Point) -> Chains:
         state = jnp.maximum(units - taken, 0), rest - amount.astype(jnp.int32)
         return state, Chains(slot.astype(jnp.int16), amount)
 
-    start = (jnp.floor(jnp.maximum(a, 0.0) * UNITS).astype(jnp.int32) for a in (point.f, point.g))
-    _, chains = lax.scan(one, tuple(start), None, length=PASSES)
+    f, g = (jnp.floor(jnp.maximum(a, 0.0) * UNITS).astype(jnp.int32) for a in (point.f, point.g))
+    _, chains = lax.scan(one, (f, g), None, length=PASSES)
     return Chains(jnp.swapaxes(chains.slot, 0, 1), jnp.swapaxes(chains.amount, 0, 1))
 
 
