@@ -96,16 +96,15 @@ class DeviceRound:
             clock,
         )
         parts, served = [], np.zeros(len(cover), bool)
-        if len(balls) > 0:
-            problems = self._problems(balls, x)
-            with clock.device_call():
-                slot, amount = self._devices.solve_balls(problems, self._settings, clock.check)
-            for kind in range(len(slot)):
-                some, lane = rows_of_chains(
-                    self._graph, balls, slot[kind], amount[kind], x, self._options.rows
-                )
-                served[roots[balls.root[lane]]] = True
-                parts.append(some)
+        problems = self._problems(balls, x)
+        with clock.device_call():
+            slot, amount = self._devices.solve_balls(problems, self._settings, clock.check)
+        for kind in range(len(slot)):
+            some, lane = rows_of_chains(
+                self._graph, balls, slot[kind], amount[kind], x, self._options.rows
+            )
+            served[roots[lane]] = True
+            parts.append(some)
         # Of a root whose LPs gave nothing that x violates, the shortest violated cycles.
         poor = chosen[~served[self._root_of[chosen]]]
         if len(poor) > 0:
@@ -124,7 +123,7 @@ class DeviceRound:
         np.add.at(out_of, (np.arange(len(balls))[:, None], balls.owner), by_row[:, NODES:])
         # No target sends more than its edges take, and no edge takes more than all targets send.
         supply = np.minimum(np.where(is_target, size[balls.target], 0.0), out_of)
-        unit = supply.max(1)
+        unit = np.where(is_target.any(1), supply.max(1), 1.0)
         capacity = np.minimum(capacity, supply.sum(1)[:, None, None]) / unit[:, None, None]
         price, charge = self._direction(balls)
         return Problems(
