@@ -142,6 +142,9 @@ class _BatchProgram:
     def has(self, rows: Rows) -> bool:
         return _cycles(rows) <= self._relaxation._age.keys()
 
+    def refine(self) -> bool:
+        return False
+
     def add(self, rows: Rows) -> None:
         self._relaxation._refresh(_cycles(rows) - self._relaxation._age.keys())
 

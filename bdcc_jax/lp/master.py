@@ -142,6 +142,10 @@ class Master:
             return len(rows) == 0
         return set(rows.keys().tolist()) <= set(self._keys.tolist())
 
+    def refine(self) -> bool:
+        """No: HiGHS solves as precisely as it can."""
+        return False
+
     def drop_slack_rows(self, x: FloatArray) -> BoolArray:
         """Forget rows that have not mattered for a while, x being the solution of the LP.
 

@@ -98,26 +98,27 @@ class RoughMaster:
             self._exact.add(rows)
 
     def has(self, rows: Rows) -> bool:
-        """Whether each of these rows is here already, and the LP is solved as well as it can be.
+        """Whether each of these rows is here already."""
+        return bool(np.isin(rows.keys(), self._keys).all())
 
-        If it is not, the next solution is a finer one: by a share of the gap, and in the end, if
-        the cost of x is about what is aimed at, an exact one.
+    def refine(self) -> bool:
+        """Let the next solution be more precise: by a share of the gap, in the end an exact one.
+
+        The exact one is worth it only if x costs about what is aimed at.
         """
-        if not np.isin(rows.keys(), self._keys).all():
-            return False
         if self._exact is not None:
-            return self._exact.has(rows)
+            return False
         self._share *= FINER
         if self._share >= FINEST:
-            return False
+            return True
         slack = self._aim() - self.proven_bound
         if self._aim() - float(self._weights @ self._x) > FINER * slack:
-            return True
+            return False
         self._exact = Master(self._weights)
         self._exact.sharpen()
         self._exact.restrict(self._lower, self._upper)
         self._exact.add(self._rows)
-        return False
+        return True
 
     @property
     def blur(self) -> float:

@@ -47,6 +47,10 @@ class RowPool:
         """Whether each of these rows is in the LP now."""
         return self._master.has(rows)
 
+    def refine(self) -> bool:
+        """Let the next solution be a more precise one; False if it cannot be."""
+        return self._master.refine()
+
     def add(self, rows: Rows) -> None:
         """Add rows that are valid for every clustering."""
         size, active = len(self.rows), set(self._active.tolist())

@@ -30,6 +30,9 @@ class LinearProgram(Protocol):
     def has(self, rows: Rows) -> bool:
         """Whether each of these rows is here already; so it is if there are none."""
 
+    def refine(self) -> bool:
+        """Let the next solution be a more precise one; False if it cannot be."""
+
     def add(self, rows: Rows) -> None:
         """Add rows that are valid for every clustering."""
 
@@ -80,8 +83,8 @@ def cutting_planes(
         if done:
             return
         found = _first_with_rows(separators, x, clock)
-        # Rows that x violates and that are here: HiGHS' tolerances. More of them change nothing.
-        last = lp.has(found.rows)
+        # Rows that x violates and that are here: the LP's tolerances. More of them change nothing.
+        last = lp.has(found.rows) and not lp.refine()
         if not last:
             forget(x)
             lp.add(found.rows)
