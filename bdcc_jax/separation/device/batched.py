@@ -17,7 +17,7 @@ CHUNK = 4
 """Lanes that a CPU works on at a time, one chunk after another: they stay in its cache, and lanes
 that have converged wait for three others at most."""
 
-LANES = {"cpu": (CHUNK, 32), "gpu": (64, 1024)}
+LANES = {"cpu": (CHUNK, 64), "gpu": (64, 1024)}
 """Lanes of a call on each device, all of them or fewer: each makes a program."""
 
 LANE_BYTES = 5 * 2**16
