@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from typing import NamedTuple
 
@@ -288,6 +289,7 @@ class Attempt:
             removed=None if job is None else job.removed,
             proof=terms.proof(bounds.proof),
             exponent=terms.exponent,
+            again=partial(solve, options=self._options, seed=self._seed),
             initial_objective=None if self._initial is None else graph.objective(self._initial),
         )
 

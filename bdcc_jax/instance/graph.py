@@ -200,6 +200,10 @@ class Graph:
         constraints.check(self.n, self.name)
         return graph
 
+    def nodes_of(self, pairs: Pairs, what: str) -> IntArray:
+        """Check pairs of nodes, by id or by name; ids, each pair once and sorted."""
+        return pairs_of(pairs, what, self.n, self._node_by_name())
+
     def name(self, node: int) -> Hashable:
         """What a node is called: its id, if it has no name."""
         return node if self.names is None else self.names[node]
