@@ -28,7 +28,7 @@ def choose_engine(options: Options, device: Devices | Host) -> str:
 
     Split rows are 'packing', which runs on the host, with a GPU too. For a violated root it takes
     17 to 190 us in the rounds that have many. A round of 'pdlp' takes the host 60 to 150 us for
-    each (balls, rows), before the card takes 6 ms and 14 us for each, by the model of an A100: no
+    each (balls, rows), before the card takes 5 ms and 12 us for each, by the model of an A100: no
     number of roots makes up for that (benchmarks/RESULTS.md has the figures). What a GPU is given
     by default is the dual ascent before the LP.
 
