@@ -159,7 +159,7 @@ def _subproblems(visit: Visit, device: jax.Device) -> None:
     count = np.arange(lanes) % len(some.supply)
     problems = Problems(*(array[count] for array in some))
     settings = Settings(np.int32(1), np.float32(0.5), np.bool_(False), np.int32(1))
-    arguments, statics = (problems, np.int32(lanes), settings), {"chunk": chunk}
+    arguments, statics = (problems, np.full(1, lanes, np.int32), settings), {"chunk": chunk}
     turns = (1, 1) if chunk == 0 else (lanes // chunk, 1, 1)
     memory = lanes * batched.LANE_BYTES
     name = "subproblems: 16 iterations"

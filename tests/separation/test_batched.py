@@ -115,11 +115,11 @@ def test_without_memory_batches_are_smaller_or_there_are_none(error, monkeypatch
     graph, sizes, least = planar(np.random.default_rng(0), 8, 8), [], [batched.CHUNK]
     original, x = batched._call, graph.negative.astype(float)
 
-    def short(some, size, *rest):
+    def short(problems, shares, size, *rest):
         sizes.append(size)
         if size > least[0]:
             raise error
-        return original(some, size, *rest)
+        return original(problems, shares, size, *rest)
 
     monkeypatch.setattr(batched, "_call", short)
     expected = engine_for(graph).separate(x, Clock(None))

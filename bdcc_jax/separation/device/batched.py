@@ -1,12 +1,15 @@
 """LPs of balls in batches of one shape, on one device or divided among several."""
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 from .balls import NODES
 from .flow_lps import Point, Problems, advance, pose, prepare, start
@@ -25,6 +28,10 @@ LANE_BYTES = 5 * 2**16
 
 KINDS = 2
 """Subproblems and variants."""
+
+
+DIVIDED, RESULT, SAME = P("lanes"), P(None, "lanes"), P()  # type: ignore[no-untyped-call]
+"""How arrays are divided among devices: problems, chains, and settings."""
 
 
 class Settings(NamedTuple):
@@ -68,24 +75,28 @@ def solve_batch(
             each = -(-(total - done) // len(devices))
             # What a CPU does not use costs it nothing.
             enough = [size for size in sizes if size >= each and kind != "cpu"]
-            size, calls, begin = min(enough, default=sizes[-1]), [], done
-            each = min(each, size)
+            size = min(enough, default=sizes[-1])
+            shares = _shares(done, total, min(each, size), len(devices))
             try:
-                for device in devices:  # all of them work at the same time
-                    some = Problems(*(array[begin : begin + each] for array in problems))
-                    if len(some.supply) > 0:
-                        calls.append(_call(some, size, device, settings))
-                        begin += each
-                for chains, count in jax.device_get(calls):
-                    parts.append(Chains(*(a[: settings.kinds, :count] for a in chains)))
-                    done += int(count)
+                chains = _call(problems, shares, size, devices, settings)
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
                 sizes.remove(size)
+                continue
+            for d, share in enumerate(shares):
+                lanes = slice(d * size, d * size + len(share))
+                parts.append(Chains(*(array[: settings.kinds, lanes] for array in chains)))
+                done += len(share)
     if done < total:  # no memory at all: no paths, and the host finds rows
         parts.append(no_chains(settings.kinds, total - done))
     return Chains(*(np.concatenate(arrays, 1) for arrays in zip(*parts, strict=True)))
+
+
+def _shares(begin: int, total: int, each: int, n: int) -> list[range]:
+    """The lanes that each of n devices gets."""
+    ends = [min(total, begin + d * each) for d in range(n + 1)]
+    return [range(*pair) for pair in pairwise(ends)]
 
 
 def no_chains(kinds: int, lanes: int) -> Chains:
@@ -94,21 +105,55 @@ def no_chains(kinds: int, lanes: int) -> Chains:
     return Chains(np.zeros(shape, np.int16), np.zeros(shape, np.float32))
 
 
-def _call(some: Problems, size: int, device: jax.Device, settings: Settings) -> Any:
-    """Start the program for so many lanes, of which these are in use; the others are empty."""
-    count = len(some.supply)
-    filled = Problems(*(np.zeros((size, *array.shape[1:]), array.dtype) for array in some))
-    for whole, part in zip(filled, some, strict=True):
-        whole[:count] = part
-    arguments = jax.device_put((filled, np.int32(count)), device)
-    return program(*arguments, settings, chunk=CHUNK if kind_of(device) == "cpu" else 0)
+def _call(
+    problems: Problems,
+    shares: list[range],
+    size: int,
+    devices: tuple[jax.Device, ...],
+    settings: Settings,
+) -> Any:
+    """Run the program with so many lanes for each device; those that are not in use are empty."""
+    n = len(devices)
+    filled = Problems(*(np.zeros((n * size, *array.shape[1:]), array.dtype) for array in problems))
+    for d, share in enumerate(shares):
+        for whole, array in zip(filled, problems, strict=True):
+            whole[d * size : d * size + len(share)] = array[share.start : share.stop]
+    counts = np.array([len(share) for share in shares], np.int32)
+    where: Any = devices[0] if n == 1 else NamedSharding(_mesh(devices), DIVIDED)
+    arguments = jax.device_put((filled, counts), where)
+    chunk = CHUNK if kind_of(devices[0]) == "cpu" else 0
+    return jax.device_get(program(*arguments, settings, chunk=chunk, devices=devices))
 
 
-@partial(jax.jit, static_argnames="chunk")
+def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
+    return Mesh(np.array(devices), ("lanes",))
+
+
+@partial(jax.jit, static_argnames=("chunk", "devices"))
 def program(
-    problems: Problems, count: Array, settings: Settings, *, chunk: int
-) -> tuple[Chains, Array]:
-    """Solve and take apart, all lanes at once (0) or a chunk after another; and how many count."""
+    problems: Problems,
+    counts: Array,
+    settings: Settings,
+    *,
+    chunk: int,
+    devices: tuple[jax.Device, ...] = (),
+) -> Chains:
+    """Solve and take apart; several devices have a share of the lanes each."""
+    run = partial(_lanes, chunk=chunk)
+    if len(devices) <= 1:
+        return run(problems, counts, settings)
+    divided: Chains = jax.shard_map(
+        run,
+        mesh=_mesh(devices),
+        in_specs=(DIVIDED, DIVIDED, SAME),
+        out_specs=RESULT,
+        check_vma=False,  # loops start from constants, the same for all
+    )(problems, counts, settings)
+    return divided
+
+
+def _lanes(problems: Problems, counts: Array, settings: Settings, *, chunk: int) -> Chains:
+    """All lanes at once (0), or those that count, a chunk after another."""
 
     def some(problems: Problems) -> Chains:
         method = prepare(problems)
@@ -125,7 +170,7 @@ def program(
         return chains
 
     if chunk == 0:
-        return some(problems), count
+        return some(problems)
 
     def one(i: Array, chains: Chains) -> Chains:
         part = jax.tree.map(lambda a: lax.dynamic_slice_in_dim(a, i * chunk, chunk), problems)
@@ -135,5 +180,5 @@ def program(
         return whole
 
     nothing = jax.tree.map(jnp.asarray, no_chains(KINDS, len(problems.supply)))
-    chains: Chains = lax.fori_loop(0, -(-count // chunk), one, nothing)
-    return chains, count
+    chains: Chains = lax.fori_loop(0, -(-counts[0] // chunk), one, nothing)
+    return chains
