@@ -179,7 +179,7 @@ def lanes_of_zeros(lanes):
     problems = Problems(
         np.zeros(slots, np.int32), np.zeros(extra, np.int32), *f, np.zeros(lanes, np.float32)
     )
-    return problems, np.int32(lanes), Settings(2, TAU, True, 2)
+    return problems, np.full(1, lanes, np.int32), Settings(2, TAU, True, 2)
 
 
 @pytest.mark.parametrize("chunk", [batched.CHUNK, 0], ids=["CPU", "GPU"])
