@@ -56,7 +56,8 @@ def _searches(
 ) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """The sizes of S, the nodes of S and T, where these begin, and by how much x violates each.
 
-    Those of every search from which no move is a gain, each once; ``code`` tells them apart.
+    Those of every search from which no move is a gain, S being the smaller side; each once, by the
+    numbers in ``code``.
     """
     n = len(z)
     sizes, nodes, starts = [0 for _ in range(0)], [0 for _ in range(0)], [0]
@@ -87,7 +88,8 @@ def _searches(
                         best, most, to = q, gain, other
             if best < 0:
                 break
-            if most <= 0.0 and gained and total > LEAST_VIOLATION and key not in seen:
+            good = most <= 0.0 and gained and total > LEAST_VIOLATION
+            if good and b.sum() > 0.0 and key not in seen:
                 seen.add(key)
                 for side in (-1.0, 1.0):
                     for q in range(n):
