@@ -20,6 +20,7 @@ except ImportError as missing:
 
 from .base.arrays import FloatArray
 from .graphs import similarity_graph
+from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph
 from .io.unsigned_graph import MAX_PAIRS, check_pairs
 from .options import Options
@@ -110,7 +111,15 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.options = options
         self.max_pairs = max_pairs
 
-    def fit(self, X: Any, y: Any = None) -> CorrelationClustering:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        must_link: Pairs | None = None,
+        cannot_link: Pairs | None = None,
+        groups: Groups | None = None,
+    ) -> CorrelationClustering:
         """Find the clusters.
 
         Parameters
@@ -119,6 +128,9 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             Features, or with ``affinity="precomputed"`` the matrix of weights.
         y : ignored
             Here for scikit-learn's sake.
+        must_link, cannot_link, groups : optional
+            Pairs of samples that must, or cannot, be in one cluster, and groups of which no two
+            can; see :meth:`bdcc_jax.Graph.constrained`.
         """
         if not callable(self.affinity) and self.affinity not in AFFINITIES:
             known = ", ".join(map(repr, AFFINITIES))
@@ -133,6 +145,9 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             gap=self.gap,
             seed=_seed(self.random_state),
             options=self.options,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            groups=groups,
         )
         self.labels_ = result.labels
         self.n_clusters_ = result.n_clusters

@@ -1,6 +1,7 @@
-"""Well-known problems on graphs, as instances: modularity, signed networks, cluster editing."""
+"""Well-known problems on graphs: modularity, signed networks, cluster editing, proofreading."""
 
 from collections.abc import Hashable, Iterable
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import scipy.sparse as sp
 
 from .base.validation import unless_ids
 from .instance.graph import Graph
+from .io.convert import GraphLike
 from .io.unsigned_graph import (
     MAX_PAIRS,
     all_pairs,
@@ -17,6 +19,8 @@ from .io.unsigned_graph import (
     pair_index,
     unsigned_graph,
 )
+from .result import Result
+from .solve import solve
 
 
 def modularity_graph(
@@ -206,6 +210,43 @@ def similarity_graph(S: Any, threshold: float, *, max_pairs: int = MAX_PAIRS) ->
         return Graph.from_dense(W)
     A.sum_duplicates()
     return Graph.from_scipy(off_diagonal(A, -float(threshold)))
+
+
+def split(
+    graph: GraphLike,
+    keep_together: Iterable[Iterable[Hashable]] = (),
+    keep_apart: Iterable[Iterable[Hashable]] = (),
+    **how: Any,
+) -> Result:
+    """Cluster anew what somebody has looked at: some nodes are one object, some are not.
+
+    Parameters
+    ----------
+    graph : Graph or anything that `solve` takes
+        The instance, such as the supervoxels of an object that was merged wrongly.
+    keep_together : sets of nodes
+        All nodes of such a set must be in one cluster.
+    keep_apart : sets of nodes
+        No two nodes of such a set can be in one cluster: two points on two neurons, for example.
+    **how
+        Passed on to :func:`bdcc_jax.solve`: ``initial=labels``, ``time_limit=1``, ...
+
+    Returns
+    -------
+    Result
+        An optimal clustering of this kind, with a proof, if time allows.
+
+    Examples
+    --------
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [3.0, 1.0, 2.0])
+    >>> split(chain, keep_apart=[(0, 3)]).labels.tolist()
+    [0, 0, 1, 1]
+    >>> split(chain, keep_together=[(0, 1, 2)], keep_apart=[(0, 3)]).labels.tolist()
+    [0, 0, 0, 1]
+    """
+    together = [pair for nodes in keep_together for pair in pairwise(nodes)]
+    apart = [pair for nodes in keep_apart for pair in combinations(nodes, 2)]
+    return solve(graph, must_link=together, cannot_link=apart, **how)
 
 
 def _sign(value: Any, edge: tuple[Hashable, Hashable]) -> float:

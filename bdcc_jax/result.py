@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from .base.arrays import BoolArray, IntArray
 from .base.records import Failure, Phase, Progress, Round, Status, relative_gap
 from .instance.graph import Graph
-from .options import Options
+from .options import Options, as_count
 from .presolve import Removed
 from .proofs.certificate import Proof, Relaxation, certificate
+from .uniqueness import Again, Alternatives, alternatives, margin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,8 @@ class Result:
         Numbers in the proof are in units of 2 to minus this: 0, unless all weights are very small.
     initial_objective : float or None
         What the clustering costs that the solve was given to start from, if it was given one.
+    again : callable
+        :func:`bdcc_jax.solve` with the same options and seed.
     """
 
     graph: Graph
@@ -73,6 +76,7 @@ class Result:
     proof: Proof | None = field(default=None, repr=False)
     exponent: int = 0
     initial_objective: float | None = None
+    again: Callable[..., Result] | None = field(default=None, repr=False)
 
     @property
     def cut(self) -> BoolArray:
@@ -126,6 +130,70 @@ class Result:
             tolerance=self.tolerance,
             exponent=self.exponent,
         )
+
+    def alternatives(self, limit: int = 10, *, time_limit: float | None = None) -> Alternatives:
+        """Other optimal clusterings, or the proof that there is none.
+
+        Clusterings that cut the same edges are the same. It takes one solve to see that there is
+        no other one, and about two for every other one.
+
+        Parameters
+        ----------
+        limit : int
+            How many to look for at most.
+        time_limit : float, optional
+            Seconds for each of the solves.
+
+        Raises
+        ------
+        ValueError
+            The clustering of this result is not proven to be optimal.
+
+        Examples
+        --------
+        >>> import bdcc_jax
+        >>> square = ([0, 1, 2, 0], [1, 2, 3, 3], [1.0, 1.0, 1.0, -1.0])
+        >>> others = bdcc_jax.solve(square).alternatives()
+        >>> len(others), others.complete
+        (3, True)
+        >>> bdcc_jax.solve(([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0])).alternatives().unique
+        True
+        """
+        limit = as_count("limit", limit, at_least=1)
+        if self.status != Status.OPTIMAL:
+            raise ValueError(f"alternatives need an optimal result; this one is {self.status!s}")
+        return alternatives(self.graph, self.labels, limit, self._solver(time_limit))
+
+    def margin(self, pair: tuple[Hashable, Hashable], *, time_limit: float | None = None) -> float:
+        """What it costs at least to decide otherwise on a pair of nodes.
+
+        The cost of the best clustering that separates the pair, if this one has it in one cluster,
+        or that joins it, minus the objective: a lower bound, and the value itself if the solve
+        that this takes ends with a proof. 0: it may be as good. Infinite: constraints forbid it.
+
+        Parameters
+        ----------
+        pair : two nodes
+            By id or by name; they need not be an edge.
+        time_limit : float, optional
+            Seconds for the solve.
+
+        Examples
+        --------
+        >>> import bdcc_jax
+        >>> result = bdcc_jax.solve(([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0]))
+        >>> result.labels.tolist(), result.margin((0, 1)), result.margin((1, 2))
+        ([0, 0, 0], 1.0, 2.0)
+        """
+        u, v = self.graph.nodes_of([pair], "pair")[0].tolist()
+        if u == v:
+            raise ValueError(f"pair must be two different nodes, not {pair!r}")
+        return margin(self.graph, self.labels, (u, v), self._solver(time_limit))
+
+    def _solver(self, time_limit: float | None) -> Again:
+        if (again := self.again) is None:
+            raise ValueError("this result was not made by solve, and cannot be solved again")
+        return lambda graph, start: again(graph, initial=start, time_limit=time_limit)
 
     def summary(self) -> str:
         """A few lines to print."""

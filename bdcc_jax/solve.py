@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from .base.clock import Clock
 from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
 from .base.records import Progress, Status, Stop
+from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph, canonical_labels
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
@@ -23,8 +25,8 @@ from .search.bounds import Bounds
 from .search.checkpoint import Checkpoint
 from .search.job import Job, Setting
 from .search.reporter import Callback, Reporter
-from .search.scaling import Units
 from .search.strategy import strategy
+from .search.terms import Terms
 from .separation.device import devices
 from .separation.device.devices import Devices, Host
 from .show.progress import ProgressChoice, view
@@ -46,6 +48,9 @@ def solve(
     progress: ProgressChoice = False,
     checkpoint: str | PathLike[str] | None = None,
     initial: ArrayLike | None = None,
+    must_link: Pairs | None = None,
+    cannot_link: Pairs | None = None,
+    groups: Groups | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
@@ -75,7 +80,11 @@ def solve(
         from if the file is there. One of another instance, version, seed or options is refused.
     initial : array_like of int, shape (n,), optional
         A clustering to start from, whoever made it. ``Result.initial_objective`` is what it costs,
-        and ``Result.initial_gap`` how much less any other can cost at most.
+        and ``Result.initial_gap`` how much less any other can cost at most. One that violates
+        constraints is changed until it does not.
+    must_link, cannot_link, groups : optional
+        Only clusterings count that keep these pairs of nodes together, or apart, and no two nodes
+        of a group together; see :meth:`bdcc_jax.Graph.constrained`.
 
     Returns
     -------
@@ -92,6 +101,8 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
+    if must_link is not None or cannot_link is not None or groups is not None:
+        graph = graph.constrained(must_link=must_link, cannot_link=cannot_link, groups=groups)
     start = None if initial is None else check_initial(graph, initial)
     options, where, time_limit, gap, seed = check_arguments(
         device, time_limit, gap, seed, options, callback
@@ -102,7 +113,9 @@ def solve(
         attempt = Attempt(
             graph, options, gap=gap, seed=seed, clock=clock, device=where, initial=start
         )
-        saved = None if checkpoint is None else Checkpoint(checkpoint, graph, options, seed)
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, attempt.instance, options, seed)
         with interruptible(), shown(progress, clock, callback) as observe:
             attempt.run(observe, saved)
     except (KeyboardInterrupt, SystemError) as error:
@@ -192,31 +205,39 @@ class Attempt:
         device: Devices | Host,
         initial: IntArray | None = None,
     ) -> None:
-        self._initial = initial
         self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
         self._clock, self._device = clock, device
-        self._units = Units.of(graph)
+        self._terms = terms = Terms.of(graph)
+        self._initial = None if initial is None else terms.lift(terms.drop(initial))
         self._bounds: Bounds | None = None
         self._reporter: Reporter | None = None
         self._job: Job | None = None
         self._status = Status.INTERRUPTED  # until it has ended in any other way
 
+    @property
+    def instance(self) -> Graph:
+        """What is solved: the user's graph, in the terms of the search."""
+        return self._terms.graph
+
     def run(self, callback: Callback, checkpoint: Checkpoint | None = None) -> None:
         """Solve; KeyboardInterrupt may come at any moment, and leaves what has been found."""
-        units, options = self._units, self._options
-        graph, clock = units.graph(self._graph), self._clock
+        terms, options, clock = self._terms, self._options, self._clock
+        graph = terms.graph
         logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, self._device)
         bounds = self._bounds = Bounds(
-            graph, gap=self._gap, absolute_gap=units.allowance(options.absolute_gap)
+            graph,
+            gap=self._gap,
+            absolute_gap=terms.allowance(options.absolute_gap),
+            constant=terms.constant,
         )
         if self._initial is not None:
-            bounds.offer(self._initial)
+            bounds.offer(terms.drop(self._initial))
         if checkpoint is not None:
             checkpoint.restore(bounds)
         reporter = self._reporter = Reporter(
             bounds,
             clock,
-            units=units,
+            terms=terms,
             callback=callback,
             checkpoint=checkpoint,
             max_rounds=options.max_rounds,
@@ -246,26 +267,29 @@ class Attempt:
 
     def result(self) -> Result:
         """What has been found so far."""
-        graph, clock, job, units = self._graph, self._clock, self._job, self._units
-        bounds = self._bounds or Bounds(units.graph(graph))
-        objective, lower = graph.objective(bounds.labels), units.below(bounds.lower)
+        graph, clock, job, terms = self._graph, self._clock, self._job, self._terms
+        bounds = self._bounds or Bounds(terms.graph)
+        labels = terms.lift(bounds.labels)
+        objective = graph.objective(labels)
+        lower = min(objective, terms.lower_bound(bounds.lower))
         logger.info(
             "end after %.2f s: %s, %.10g to %.10g", clock.elapsed, self._status, lower, objective
         )
         return Result(
             graph=graph,
-            labels=bounds.labels,
+            labels=labels,
             objective=objective,
             lower_bound=lower,
             status=self._status,
-            tolerance=-units.below(-bounds.excess),
+            tolerance=terms.excess(bounds.excess),
             history=() if self._reporter is None else tuple(self._reporter.history),
             timings={**clock.spent, "total": clock.elapsed},
             options=self._options,
             device=str(self._device),
             removed=None if job is None else job.removed,
-            proof=bounds.proof,
-            exponent=units.exponent,
+            proof=terms.proof(bounds.proof),
+            exponent=terms.exponent,
+            again=partial(solve, options=self._options, seed=self._seed),
             initial_objective=None if self._initial is None else graph.objective(self._initial),
         )
 

@@ -115,8 +115,8 @@ def node_ids(ids: ArrayLike, what: str) -> IntArray:
     return array.astype(np.int64)
 
 
-def finite_weights(weights: ArrayLike, m: int) -> FloatArray:
-    """Check m real, finite weights."""
+def real_weights(weights: ArrayLike, m: int) -> FloatArray:
+    """Check m real weights, which may be infinite."""
     array = plain_array(weights, "weights")
     if array.size == 0:
         array = np.empty(0)
@@ -124,10 +124,10 @@ def finite_weights(weights: ArrayLike, m: int) -> FloatArray:
         raise ValueError(f"weights must have shape ({m},), one an edge, not {array.shape}")
     if array.dtype.kind not in "biuf":
         raise ValueError(f"weights must be real numbers, not {array.flat[0]!r}")
-    bad = ~np.isfinite(array)
+    bad = np.isnan(array)
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"weights must be finite: entry {at} is {array[at]}")
+        raise ValueError(f"weights must be numbers: entry {at} is {array[at]}")
     return array.astype(np.float64)
 
 

@@ -9,7 +9,7 @@ from ..result import Result, Status
 from ..separation.device import devices
 from ..solve import check_initial, solve
 from .common import Parser, at_least_0, bad_input, finite, say
-from .instance import add_format, add_instance, read_instance
+from .instance import add_constraints, add_format, add_instance, constrained, read_instance
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
@@ -24,6 +24,7 @@ def add_arguments(command: Parser) -> None:
     add = command.add_argument
     add("labels", metavar="LABELS", help="the clustering: .npy, .npz, .h5, or text")
     add_format(command)
+    add_constraints(command)
     add_options(command)
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
     add("--json", action="store_true", help="the answer as JSON")
@@ -35,8 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
         devices.place(device, options.engine)
-        graph, _ = read_instance(arguments.file, arguments.format)
+        graph = constrained(read_instance(arguments.file, arguments.format)[0], arguments)
         labels = check_initial(graph, read_labels(arguments.labels, names=graph.names))
+        if wrong := graph.constraints.violated(labels):
+            pair = graph.name(wrong[1]), graph.name(wrong[2])
+            raise ValueError(f"{arguments.labels} violates {wrong[0]}: see nodes {pair}")
     given, gap = graph.objective(labels), arguments.gap
 
     def answered(progress: Progress) -> bool:

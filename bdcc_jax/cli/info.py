@@ -10,7 +10,7 @@ import numpy as np
 from ..instance.graph import Graph
 from ..presolve import presolve
 from ..primal import greedy_additive
-from ..search.scaling import Units
+from ..search.terms import Terms
 from .common import Parser, bad_input, say
 from .instance import add_format, add_instance, read_instance, shown
 
@@ -38,7 +38,7 @@ def describe(graph: Graph) -> dict[str, Any]:
     isolated = np.ones(graph.n, dtype=bool)
     isolated[graph.edges] = False
     everything = np.ones(graph.m, dtype=bool)
-    reduced = presolve(Units.of(graph).graph(graph))
+    reduced = presolve(Terms.of(graph).graph)
     left = reduced.graph if reduced.graph.m else None  # a graph needs a node even if all is decided
     return {
         "nodes": graph.n,

@@ -1,9 +1,11 @@
 """Instance files on the command line: how they are named, and read."""
 
+import argparse
 import warnings
 
 from ..instance.graph import Graph
 from ..io import FORMATS, load
+from ..io.constraints import read_groups, read_pairs
 from .common import Parser, complain
 
 FORMS = "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not"
@@ -37,3 +39,24 @@ def read_instance(path: str, form: str | None) -> tuple[Graph, str]:
     for warning in caught:
         complain(f"{path}: {warning.message}")
     return graph, form
+
+
+def add_constraints(command: Parser) -> None:
+    """Add the flags for files of constraints."""
+    add = command.add_argument
+    add("--must-link", metavar="FILE", help="pairs of nodes that must be in one cluster")
+    add("--cannot-link", metavar="FILE", help="pairs of nodes that cannot be in one cluster")
+    add("--groups", metavar="FILE", help="nodes and groups: no two of a group in one cluster")
+
+
+def constrained(graph: Graph, arguments: argparse.Namespace) -> Graph:
+    """The instance with the constraints that the command line names."""
+    pairs = {
+        key: read_pairs(path, graph)
+        for key in ("must_link", "cannot_link")
+        if (path := getattr(arguments, key)) is not None
+    }
+    groups = None if arguments.groups is None else read_groups(arguments.groups, graph)
+    if not pairs and groups is None:
+        return graph
+    return graph.constrained(**pairs, groups=groups)

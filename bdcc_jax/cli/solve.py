@@ -14,11 +14,12 @@ from ..io.labels import check_labels_target
 from ..report import html_report
 from ..result import Result, Status
 from ..search.checkpoint import Checkpoint
+from ..search.terms import Terms
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
 from ..solve import check_initial, solve
 from .common import Parser, at_least_0, bad_input, exit_code, finite, say
-from .instance import add_format, add_instance, read_instance
+from .instance import add_constraints, add_format, add_instance, constrained, read_instance
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
@@ -40,6 +41,7 @@ def add_arguments(command: Parser) -> None:
     add_options(command)
     add("--time-limit", type=at_least_0(float), metavar="SECONDS", help="stop after this time")
     add("--initial", metavar="LABELS", help="a clustering to start from, as -o writes it")
+    add_constraints(command)
     add("--checkpoint", metavar="FILE", help="write the solve there now and then, and resume it")
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--force", action="store_true", help="overwrite existing files")
@@ -55,13 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.report is not None:
             require_matplotlib()
         start = time.perf_counter()
-        graph, _ = read_instance(arguments.file, arguments.format)
+        graph = constrained(read_instance(arguments.file, arguments.format)[0], arguments)
         initial = None
         if arguments.initial is not None:
             initial = check_initial(graph, read_labels(arguments.initial, names=graph.names))
         reading = time.perf_counter() - start
         if arguments.checkpoint is not None:
-            Checkpoint(arguments.checkpoint, graph, options, arguments.seed)
+            Checkpoint(arguments.checkpoint, Terms.of(graph).graph, options, arguments.seed)
     result = SIGNALS.last(
         lambda: solve(
             graph,
@@ -118,8 +120,9 @@ def reading_line(reading: float, solving: float) -> str:
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    inputs = (path for path in (arguments.file, arguments.initial) if path is not None)
-    taken = {Path(path).resolve() for path in inputs}
+    names = ("file", "initial", "must_link", "cannot_link", "groups")
+    inputs = (getattr(arguments, name) for name in names)
+    taken = {Path(path).resolve() for path in inputs if path is not None}
     outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
     for path in outputs:
         if path is None or path == "-":

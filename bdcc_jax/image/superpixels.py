@@ -10,6 +10,7 @@ from ..instance.graph import Graph
 from ..solve import solve
 from .evidence import Weighting
 from .label_images import label_image, touching_graph
+from .marks import as_marks, as_mask, divided, marked
 from .pictures import checked_picture, skimage
 from .region_graph import renumbered
 
@@ -31,6 +32,8 @@ def superpixel_graph(
     method: Method = "slic",
     compactness: float | None = None,
     attractive: float = 0.5,
+    seeds: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
 ) -> tuple[Graph, IntArray]:
     """Build the graph whose clusters are a segmentation of a picture.
 
@@ -55,13 +58,19 @@ def superpixel_graph(
     attractive : float in [0, 1]
         Share of the edges that attract; the larger, the coarser the segmentation. Where even more
         edges show no contrast at all, all of these attract.
+    seeds : array_like of int, shape (height, width), optional
+        What somebody has marked: pixels with the same number, above 0, must be in one region, and
+        those with different ones in different regions. 0 says nothing.
+    mask : array_like of bool, shape (height, width), optional
+        Pixels where it is False belong to no region.
 
     Returns
     -------
     graph : Graph
-        One node a superpixel.
+        One node a superpixel, or a part of it where it has several seeds.
     superpixels : ndarray of int, shape (height, width)
-        The node of every pixel, so that ``labels[superpixels]`` is the segmentation.
+        The node of every pixel, -1 outside of the mask; :func:`label_image` turns it and the
+        clusters into a segmentation.
 
     Examples
     --------
@@ -91,10 +100,17 @@ def superpixel_graph(
     if method == "slic":
         superpixels = segmentation.slic(pixels, n_segments, compactness=compactness)
     else:
-        seeds = _seeds(gradient, n_segments)
-        superpixels = segmentation.watershed(gradient, seeds, compactness=compactness)
-    nodes = renumbered(superpixels)
-    return touching_graph(nodes, gradient, weighting), nodes
+        sources = _sources(gradient, n_segments)
+        superpixels = segmentation.watershed(gradient, sources, compactness=compactness)
+    if seeds is not None:
+        marks = as_marks(seeds, (height, width))
+        superpixels = divided(superpixels, marks)
+    inside = None if mask is None else as_mask(mask, (height, width))
+    if inside is not None:
+        superpixels = np.where(inside, superpixels, 0)
+    nodes = renumbered(superpixels, None if inside is None else 0)
+    graph = touching_graph(nodes, gradient, weighting)
+    return (graph if seeds is None else marked(graph, nodes, marks)), nodes
 
 
 def segment(
@@ -104,13 +120,15 @@ def segment(
     method: Method = "watershed",
     compactness: float | None = None,
     attractive: float = 0.75,
+    seeds: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
     **how: Any,
 ) -> IntArray:
     """Segment a picture; nobody has to say how many regions there are.
 
     Parameters
     ----------
-    image, method, compactness, attractive
+    image, method, compactness, attractive, seeds, mask
         As for :func:`superpixel_graph`, with defaults that suit photographs.
     n_segments : int, optional
         About how many superpixels to start from; 1000 if not given, or fewer in a picture that
@@ -121,7 +139,7 @@ def segment(
     Returns
     -------
     ndarray of int, shape (height, width)
-        The region of every pixel: 1, 2, ...
+        The region of every pixel: 1, 2, ...; 0 outside of the mask.
 
     Examples
     --------
@@ -129,12 +147,22 @@ def segment(
     >>> image[:, 30:] = 1.0
     >>> segment(image)[20, [0, 59]].tolist()
     [1, 2]
+    >>> seeds = np.zeros((40, 60), dtype=int)
+    >>> seeds[5, 10], seeds[35, 10] = 1, 2
+    >>> segment(image, seeds=seeds)[[5, 35], 10].tolist()
+    [1, 2]
     """
     if n_segments is None:
         height, width, _ = checked_picture(image).shape
         n_segments = min(SEGMENTS, max(1, height * width // PIXELS_A_SEGMENT))
     graph, superpixels = superpixel_graph(
-        image, n_segments, method=method, compactness=compactness, attractive=attractive
+        image,
+        n_segments,
+        method=method,
+        compactness=compactness,
+        attractive=attractive,
+        seeds=seeds,
+        mask=mask,
     )
     return label_image(solve(graph, **how).labels, superpixels)
 
@@ -146,8 +174,8 @@ def _gradient(pixels: FloatArray) -> FloatArray:
     return np.where(strength < INVISIBLE, 0.0, strength)
 
 
-def _seeds(gradient: FloatArray, number: int) -> IntArray:
-    """Spread seeds evenly, each at the least gradient nearby: none may sit on an edge."""
+def _sources(gradient: FloatArray, number: int) -> IntArray:
+    """Spread sources evenly, each at the least gradient nearby: none may sit on an edge."""
     height, width = gradient.shape
     step = np.sqrt(height * width / number)
     rows = min(height, max(1, round(height / step)))
@@ -160,6 +188,6 @@ def _seeds(gradient: FloatArray, number: int) -> IntArray:
     x = np.clip((2 * x + 1) * width // (2 * columns) + around[1], 0, width - 1)
     best = gradient[y, x].argmin(axis=1)
     here = np.arange(rows * columns)
-    seeds = np.zeros(gradient.shape, dtype=np.int64)
-    seeds[y[here, best], x[here, best]] = here + 1
-    return seeds
+    sources = np.zeros(gradient.shape, dtype=np.int64)
+    sources[y[here, best], x[here, best]] = here + 1
+    return sources

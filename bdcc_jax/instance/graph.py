@@ -18,14 +18,15 @@ from ..base.components import connected_components, first_appearance
 from ..base.sums import exact_sum, sum_down
 from ..base.validation import (
     canonical_edges,
-    finite_weights,
     node_count,
     node_ids,
     node_names,
     plain_array,
+    real_weights,
     sum_by_key,
     unless_ids,
 )
+from .constraints import NONE, Constraints, Groups, NodeOf, Pairs, groups_of, infinite, pairs_of
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
@@ -54,9 +55,15 @@ class Graph:
     edges : array_like, shape (m, 2)
         Node ids.
     weights : array_like, shape (m,)
-        Finite real weights.
+        Real weights. ``inf`` means that the ends must be together, ``-inf`` that they cannot be:
+        such edges become constraints, and are no edges.
     names : sequence of hashable, optional
         One name a node, if the nodes are called something else than their ids.
+
+    Attributes
+    ----------
+    constraints : Constraints
+        Pairs that every clustering must keep together, or apart; see :meth:`constrained`.
 
     Examples
     --------
@@ -71,6 +78,7 @@ class Graph:
     edges: IntArray
     weights: FloatArray
     names: tuple[Hashable, ...] | None
+    constraints: Constraints
 
     def __init__(
         self,
@@ -86,24 +94,135 @@ class Graph:
             raise ValueError(f"edges must have shape (m, 2), not {pairs.shape}")
         n = node_count(n)
         u, v = node_ids(pairs[:, 0], "edges"), node_ids(pairs[:, 1], "edges")
-        w = finite_weights(weights, len(u))
+        w = real_weights(weights, len(u))
         if len(u) and (largest := int(max(u.max(), v.max()))) >= n:
             raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
-        self._set(n, *canonical_edges(n, u, v, w), node_names(names, n))
+        finite, constraints = np.isfinite(w), NONE
+        if not finite.all():
+            constraints = infinite(u[~finite], v[~finite], w[~finite])
+            u, v, w = u[finite], v[finite], w[finite]
+        self._set(n, *canonical_edges(n, u, v, w), node_names(names, n), constraints)
+        constraints.check(n, self.name)
 
     def _set(
-        self, n: int, edges: IntArray, weights: FloatArray, names: tuple[Hashable, ...] | None
+        self,
+        n: int,
+        edges: IntArray,
+        weights: FloatArray,
+        names: tuple[Hashable, ...] | None = None,
+        constraints: Constraints = NONE,
     ) -> None:
         edges.flags.writeable = weights.flags.writeable = False
-        for field, value in (("n", n), ("edges", edges), ("weights", weights), ("names", names)):
+        for field, value in (
+            ("n", n),
+            ("edges", edges),
+            ("weights", weights),
+            ("names", names),
+            ("constraints", constraints),
+        ):
             object.__setattr__(self, field, value)
 
     @classmethod
     def _trusted(cls, n: int, edges: IntArray, weights: FloatArray) -> Graph:
         """Build without checks, from edges that are canonical already; takes the arrays over."""
         graph = object.__new__(cls)
-        graph._set(n, edges, weights, None)
+        graph._set(n, edges, weights)
         return graph
+
+    def constrained(
+        self,
+        *,
+        must_link: Pairs | None = None,
+        cannot_link: Pairs | None = None,
+        groups: Groups | None = None,
+    ) -> Graph:
+        """The same instance, but only clusterings with these properties count.
+
+        Parameters
+        ----------
+        must_link, cannot_link : pairs of nodes, optional
+            By id or by name. Each pair must be in one cluster, or cannot be. It need not be an
+            edge.
+        groups : array_like, shape (n,), or mapping from nodes, optional
+            No two nodes of one group are in one cluster: at most one record of every source, for
+            example. None, NaN or -1 for a node that is in no group.
+
+        Returns
+        -------
+        Graph
+            With these constraints and those that this one has.
+
+        Raises
+        ------
+        ValueError
+            No clustering can have them all; the message names a chain of pairs that says so.
+
+        Examples
+        --------
+        >>> graph = Graph(3, [(0, 1), (1, 2)], [1.0, 2.0]).constrained(groups=["a", "b", "a"])
+        >>> bdcc_jax.solve(graph).labels.tolist()
+        [0, 1, 1]
+        >>> graph.constrained(must_link=[(0, 1), (1, 2)])
+        Traceback (most recent call last):
+        ValueError: must_link (0, 1), (1, 2) contradicts that nodes 0 and 2 are of one group
+        """
+        node = self._node_by_name()
+        return self._constrained(self._more(must_link, cannot_link, groups, node))
+
+    def constrained_by_id(
+        self,
+        *,
+        must_link: Pairs | None = None,
+        cannot_link: Pairs | None = None,
+        groups: Groups | None = None,
+    ) -> Graph:
+        """As :meth:`constrained`, with ids also where nodes have names."""
+        return self._constrained(self._more(must_link, cannot_link, groups, None))
+
+    def _more(
+        self,
+        must_link: Pairs | None,
+        cannot_link: Pairs | None,
+        groups: Groups | None,
+        node: NodeOf | None,
+    ) -> Constraints:
+        """These constraints, and those that there are."""
+        more = Constraints(
+            pairs_of(must_link, "must_link", self.n, node),
+            pairs_of(cannot_link, "cannot_link", self.n, node),
+            groups_of(groups, self.n, node),
+        )
+        return self.constraints.also(more)
+
+    def _constrained(self, constraints: Constraints) -> Graph:
+        graph = object.__new__(type(self))
+        graph._set(self.n, self.edges, self.weights, self.names, constraints)
+        constraints.check(self.n, self.name)
+        return graph
+
+    def nodes_of(self, pairs: Pairs, what: str) -> IntArray:
+        """Check pairs of nodes, by id or by name; ids, each pair once and sorted."""
+        return pairs_of(pairs, what, self.n, self._node_by_name())
+
+    def name(self, node: int) -> Hashable:
+        """What a node is called: its id, if it has no name."""
+        return node if self.names is None else self.names[node]
+
+    def _node_by_name(self) -> NodeOf | None:
+        """Finds the id of a node by its name, or, unless numbers are names here, by its id."""
+        if self.names is None:
+            return None
+        index, first = {name: i for i, name in enumerate(self.names)}, self.names[0]
+        by_id = not any(isinstance(name, int | float) for name in index)
+
+        def node(key: Any) -> int:
+            if key in index:
+                return index[key]
+            if by_id and isinstance(key, int | np.integer) and 0 <= key < self.n:
+                return int(key)
+            raise ValueError(f"there is no node {key!r}; nodes have names such as {first!r}")
+
+        return node
 
     @classmethod
     def from_edges(
@@ -186,10 +305,16 @@ class Graph:
         if A.ndim != 2 or A.shape[0] != A.shape[1]:
             raise ValueError(f"the matrix must be square, not of shape {A.shape}")
         A = sp.coo_array(A)
-        n, w = A.shape[0], _finite_entries(A)
+        n, w = A.shape[0], _real_entries(A)
         i, j = (ends.astype(np.int64) for ends in A.coords)
-        pairs, w = _mean_of_both(n, i, j, w)
-        return cls(n, pairs, w)
+        finite = np.isfinite(w)
+        pairs, mean = _mean_of_both(n, i[finite], j[finite], w[finite])
+        graph = cls(n, pairs, mean)
+        if finite.all():
+            return graph
+        i, j, w = i[~finite], j[~finite], w[~finite]
+        _check_both_infinite(n, i, j, w)
+        return graph._constrained(infinite(i, j, w))
 
     @classmethod
     def from_dense(cls, W: ArrayLike) -> Graph:
@@ -341,15 +466,26 @@ def canonical_labels(labels: ArrayLike) -> IntArray:
     return rank[inverse]
 
 
-def _finite_entries(A: sp.coo_array) -> FloatArray:
+def _real_entries(A: sp.coo_array) -> FloatArray:
     if A.dtype.kind not in "biuf":
         raise ValueError(f"the matrix must hold real numbers, not {A.dtype}")
-    bad = ~np.isfinite(A.data)
+    bad = np.isnan(A.data)
     if bad.any():
         i, j = (int(ends[bad][0]) for ends in A.coords)
-        raise ValueError(f"weights must be finite: entry ({i}, {j}) is {A.data[bad][0]}")
+        raise ValueError(f"weights must be numbers: entry ({i}, {j}) is {A.data[bad][0]}")
     entries: FloatArray = A.data.astype(np.float64)
     return entries
+
+
+def _check_both_infinite(n: int, i: IntArray, j: IntArray, w: FloatArray) -> None:
+    """Infinite entries off the diagonal come in pairs."""
+    entries = set(zip(i.tolist(), j.tolist(), w.tolist(), strict=True))
+    for row, column, value in entries:
+        if (column, row, value) not in entries:
+            raise ValueError(
+                f"the matrix must be symmetric: entry ({row}, {column}) is {value} "
+                f"but ({column}, {row}) is not"
+            )
 
 
 def _mean_of_both(n: int, i: IntArray, j: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -110,6 +110,10 @@ def write(
     path = Path(path)
     name = format_of_name(path) if format is None else check_format(format)
     _check_nodes(graph)
+    if graph.constraints and name != "npz":
+        raise ValueError(
+            f"{path}: format {name!r} cannot hold must-links and cannot-links; .npz can"
+        )
     check_target(path, force=force)
     write_bytes(path, FORMATS[name].encode(graph), force=force)
 

@@ -1,8 +1,9 @@
 """The package's own lossless format: a numpy ``.npz`` archive.
 
-Its arrays: ``format`` (the text ``bdcc_jax.Graph 1``), ``n``, ``edges`` (m, 2), ``weights`` (m,),
-and ``names`` (one JSON list as text) if the nodes have names. ``numpy.load`` reads it as it is;
-nothing in it is ever unpickled.
+Its arrays: ``format`` (the text ``bdcc_jax.Graph 1``), ``n``, ``edges`` (m, 2), ``weights`` (m,);
+``names`` (one JSON list as text) if the nodes have names; ``must_link`` and ``cannot_link`` (k, 2)
+and ``groups`` (n,) if there are constraints. ``numpy.load`` reads it as it is; nothing in it is
+ever unpickled.
 """
 
 import io
@@ -22,7 +23,8 @@ from .text import Opening
 
 MAGIC = b"PK\x03\x04"
 FORMAT = "bdcc_jax.Graph 1"
-KEYS = ("format", "n", "edges", "weights", "names")
+KEYS = ("format", "n", "edges", "weights")
+CONSTRAINTS = ("must_link", "cannot_link", "groups")
 
 
 def recognises(opening: Opening) -> bool:
@@ -32,12 +34,13 @@ def recognises(opening: Opening) -> bool:
 
 def decode(data: bytes, name: str) -> Graph:
     """Read a graph from the content of a file; ``name`` is for error messages."""
-    arrays = read_arrays(data, name, KEYS[:-1], KEYS[-1:])
+    arrays = read_arrays(data, name, KEYS, ("names", *CONSTRAINTS))
     try:
         if (found := one_text(arrays["format"], "format")) != FORMAT:
             raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
         names = _names(arrays["names"]) if "names" in arrays else None
-        return Graph(arrays["n"].item(), arrays["edges"], arrays["weights"], names)
+        graph = Graph(arrays["n"].item(), arrays["edges"], arrays["weights"], names)
+        return graph.constrained_by_id(**{k: v for k, v in arrays.items() if k in CONSTRAINTS})
     except (ValueError, TypeError) as error:
         raise FormatError(f"{name}: {error}") from error
 
@@ -47,6 +50,10 @@ def encode(graph: Graph) -> bytes:
     arrays: dict[str, Any] = {"n": graph.n, "edges": graph.edges, "weights": graph.weights}
     if graph.names is not None:
         arrays["names"] = json.dumps([_plain(i, name) for i, name in enumerate(graph.names)])
+    for key in CONSTRAINTS:
+        value = getattr(graph.constraints, key)
+        if value is not None and len(value):
+            arrays[key] = value
     buffer = io.BytesIO()
     np.savez_compressed(buffer, format=FORMAT, **arrays)
     return buffer.getvalue()

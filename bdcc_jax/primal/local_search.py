@@ -78,21 +78,45 @@ def local_search(
     [0, 0, 0, 1]
     """
     clock = clock or Clock(None)
-    start = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
+    found, steps = _fuse(graph, labels, rounds, seed, clock, tell)
+    if steps > STEEP:
+        return canonical_labels(found)
+    return kernighan_lin(graph, found, clock=clock)
+
+
+def fusions(
+    graph: Graph,
+    *,
+    rounds: int,
+    seed: int,
+    clock: Clock,
+    tell: Callable[[IntArray], None],
+) -> IntArray:
+    """The first part of :func:`local_search`: what is found before Kernighan-Lin."""
+    return canonical_labels(_fuse(graph, None, rounds, seed, clock, tell)[0])
+
+
+def _fuse(
+    graph: Graph,
+    labels: ArrayLike | None,
+    rounds: int,
+    seed: int,
+    clock: Clock,
+    tell: Callable[[IntArray], None] | None,
+) -> tuple[IntArray, int]:
+    """A clustering after some fusions, and how many there were."""
+    best = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
     if tell is None or graph.m < SLOW:
         tell = _nobody
-    tell(start)
-    steps = 0
-    if rounds:
-        search = Evolution(graph, start, seed=seed)
-        with clock.alarm() as stop:
-            while steps < rounds and not search.settled:
-                if stop[0] or clock.remaining == 0.0:
-                    break
-                search.step(stop)
-                steps += 1
-                tell(search.labels)
-        start = search.labels
-    if steps > STEEP:
-        return canonical_labels(start)
-    return kernighan_lin(graph, start, clock=clock)
+    tell(best)
+    if rounds == 0:
+        return best, 0
+    search, steps = Evolution(graph, best, seed=seed), 0
+    with clock.alarm() as stop:
+        while steps < rounds and not search.settled:
+            if stop[0] or clock.remaining == 0.0:
+                break
+            search.step(stop)
+            steps += 1
+            tell(search.labels)
+    return search.labels, steps

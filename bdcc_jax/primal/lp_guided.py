@@ -14,7 +14,9 @@ from .kernighan_lin import kernighan_lin
 def lp_guided(
     graph: Graph, x: FloatArray, labels: ArrayLike | None = None, *, clock: Clock | None = None
 ) -> IntArray:
-    """Round a solution of the relaxation: greedy contraction guided by it, then local search.
+    """Round a solution of the relaxation: greedy contraction guided by it, then fusion.
+
+    Without a clustering to fuse with, Kernighan-Lin improves what was contracted.
 
     Parameters
     ----------
@@ -43,5 +45,6 @@ def lp_guided(
     # The weights, each the smaller the more x disagrees with its sign.
     guide = graph.weights * np.where(graph.positive, 1.0 - x, x)
     contracted = greedy_additive(graph, guide, clock=clock)
-    rounded = kernighan_lin(graph, contracted, clock=clock)
-    return rounded if labels is None else fuse(graph, labels, rounded, clock=clock)
+    if labels is None:
+        return kernighan_lin(graph, contracted, clock=clock)
+    return fuse(graph, labels, contracted, clock=clock)

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
+from ..instance.unconstrained import Unconstrained
 from ..lp.dual_ascent import Relaxed
 from ..lp.lagrangian import Lagrangian
 from ..lp.rows import Rows
@@ -119,6 +120,25 @@ class PresolveProof:
 
 
 @dataclass(frozen=True, eq=False)
+class ConstrainedProof:
+    """A proof for the instance that stands for one with constraints."""
+
+    instead: Unconstrained
+    rest: Proof
+
+    @property
+    def proven(self) -> bool:
+        """Whether the proof for the instance without constraints is."""
+        return self.rest.proven
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write what was taken off the weights of which pairs that cannot be together."""
+        pairs, amounts = self.instead.pairs.tolist(), self.instead.amounts.tolist()
+        apart = [[u, v, amount] for (u, v), amount in zip(pairs, amounts, strict=True)]
+        return {"rule": "constraints", "apart": apart, "proof": self.rest.to_dict()}
+
+
+@dataclass(frozen=True, eq=False)
 class Claim:
     """A bound without a proof: of HiGHS' branch and bound, or of a run before this one.
 
@@ -150,6 +170,7 @@ def certificate(
     Numbers in the proof are in units of 2 to the power of ``-exponent``.
     """
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
+    data += graph.constraints.bytes() if graph.constraints else b""
     sha256 = hashlib.sha256(data).hexdigest()
     content: dict[str, Any] = {
         "format": FORMAT,

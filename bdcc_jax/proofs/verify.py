@@ -60,7 +60,11 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     digest = hashlib.sha256(text.encode()).hexdigest()
     _require(digest == certificate["digest"], "the certificate was changed: its digest is another")
     said = json.loads(text)  # anew, so that there are no types but those of JSON, and no NaN
+    limits = [graph.constraints.must_link, graph.constraints.cannot_link, graph.constraints.groups]
+    limits = [part.astype("<i8") for part in limits if part is not None]
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
+    if sum(map(len, limits)):
+        data += b"".join(len(part).to_bytes(8, "little") + part.tobytes() for part in limits)
     n, m, sha256 = graph.n, len(graph.edges), hashlib.sha256(data).hexdigest()
     form, version, status, proof = (said[key] for key in ("format", "version", "status", "proof"))
     actual = json.dumps(["bdcc-jax certificate", 1, {"m": m, "n": n, "sha256": sha256}])
@@ -72,8 +76,16 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     weights = {e: (a << shift) // b for e, (a, b) in zip(edges, ratios, strict=True)}
     small = all(abs(a) < b for a, b in ratios)  # so that another unit makes none less whole
     inner = shift - _ids([said.get("exponent", 0)], shift if small else 1)[0]  # unit of the proof
-    unit, prover = Fraction(1, 1 << shift), _Prover(inner, WORK * (len(text) + n + m))
-    whole = _Graph(_ids(said["labels"], n, size=n), weights, prover)
+    must, cannot, *groups = lists = [part.tolist() for part in limits]
+    outermost = lists if proof["rule"] == "constraints" else []  # whose nodes are the user's
+    unit = Fraction(1, 1 << shift)
+    prover = _Prover(inner, WORK * (len(text) + n + m), limits=outermost)
+    labels = _ids(said["labels"], n, size=n)
+    inside = [(x, g) for x, g in zip(labels, *groups, strict=True) if g >= 0] if groups else []
+    kept = all(labels[u] == labels[v] for u, v in must) and len({*inside}) == len(inside)
+    apart = all(labels[u] != labels[v] for u, v in cannot)
+    _require(kept and apart, "the clustering violates a constraint of the instance")
+    whole = _Graph(labels, weights, prover)
     upper, slack = unit * whole.cost(), unit * whole.least() / 1000
     _require(float(upper) == _number(said["objective"]), f"the labels cost {float(upper)!r}")
     _require(_number(said["tolerance"], 0.0) >= 0 and status in STATUSES, f"{status!a:.80}")
@@ -82,14 +94,17 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     if stated <= lower + slack:
         return Verdict(upper, lower, ())
     _require(bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
-    claimed = unit * _Prover(inner, prover.steps, True).bound(n, weights, proof)
+    claimed = unit * _Prover(inner, prover.steps, True, outermost).bound(n, weights, proof)
     _require(stated - slack <= claimed <= upper + slack, "HiGHS claims what labels contradict")
     return Verdict(upper, lower, tuple(prover.claims))
 
 
 class _Prover:  # a method a rule proves a lower bound; the keys of a proof are its arguments
-    def __init__(self, shift: int, steps: float = inf, believes: bool = False) -> None:
+    def __init__(
+        self, shift: int, steps: float = inf, believes: bool = False, limits: Any = ()
+    ) -> None:
         self.shift, self.steps, self._believes, self.claims = shift, steps, believes, list[str]()
+        self._limits = limits  # for the outermost rule, if that is the one that knows of them
 
     def pay(self, steps: float) -> None:
         self.steps -= steps
@@ -194,6 +209,23 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         possible = all(left.find(u) != left.find(v) for u, v in cut)
         rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
         return int(min(otherwise, constant + self.prove(rest, proof)) if possible else otherwise)
+
+    def _by_constraints(self, graph: _Graph, apart: Any, proof: Any) -> int:
+        (must, cannot, *groups), self._limits, left = self._limits, (), graph.copy()
+        for u, v in must:
+            left.join(u, v)
+        cannot, constant = {(u, v) for u, v in cannot}, 0
+        for u, v, amount in apart:
+            x, y = sorted(_ids([u, v], len(graph.at)))
+            group = {g[x] if g[x] == g[y] else -1 for g in groups} - {-1}
+            _require((x, y) in cannot or bool(group), f"nodes {x} and {y} may be together")
+            constant += (taken := int(_number(amount, 0.0) * 2**self.shift))
+            _require(left.find(x) != left.find(y), f"nodes {x} and {y} must be together")
+            left.add(left.find(x), left.find(y), -taken)
+        rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
+        bound = self.prove(rest, proof)
+        graph.met = rest.near(bound, rest.met)
+        return constant + bound
 
     def _by_highs(self, graph: _Graph, lower_bound: Any, proof: Any) -> int:
         claimed, bound = _number(lower_bound) * (1 << self.shift), self.prove(graph, proof)

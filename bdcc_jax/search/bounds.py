@@ -58,6 +58,8 @@ class Bounds:
     tolerance : float, optional
         By how much an optimal clustering may cost more than the optimum. Of an instance that a user
         gives, what its weights allow; of a part of it, its share of that.
+    constant : float
+        What clusterings cost more than here, for the user, whose costs the gap is relative to.
     """
 
     def __init__(
@@ -67,8 +69,9 @@ class Bounds:
         gap: float = 0.0,
         absolute_gap: float = 0.0,
         tolerance: float | None = None,
+        constant: float = 0.0,
     ) -> None:
-        self._graph = graph
+        self._graph, self._constant = graph, constant
         self.gap, self.absolute_gap = gap, absolute_gap
         self.tolerance_is_given = tolerance is not None
         self.tolerance = allowed_excess(graph.weights) if tolerance is None else tolerance
@@ -171,7 +174,8 @@ class Bounds:
     @property
     def allowance(self) -> float:
         """The difference between the bounds that is allowed."""
-        relative = self.gap * abs(self.upper) if self.upper else 0.0  # the gap may be infinite
+        cost = abs(self.upper + self._constant)
+        relative = self.gap * cost if cost else 0.0  # the gap may be infinite
         return max(self.absolute_gap, relative)
 
     def stop_if_met(self) -> None:

@@ -18,11 +18,10 @@ from ..base.records import Phase, Progress, Round, Status, Stop
 from ..separation.separation import Separation
 from .bounds import Bounds
 from .checkpoint import Checkpoint
-from .scaling import Units
+from .terms import Terms
 
 logger = logging.getLogger(__name__)
 
-ONE = Units()
 """What most instances are solved in."""
 
 Callback = Callable[[Progress], bool | None]
@@ -37,8 +36,8 @@ class Reporter:
         Of the instance that is solved.
     clock : Clock
         Since when it is.
-    units : Units
-        What its weights are multiples of; rounds are told in units of 1.
+    terms : Terms
+        What its clusterings and bounds mean for the user, who is told of those.
     callback : callable, optional
         Sees every round; stops the solve by returning True.
     checkpoint : Checkpoint, optional
@@ -52,12 +51,12 @@ class Reporter:
         bounds: Bounds,
         clock: Clock,
         *,
-        units: Units = ONE,
+        terms: Terms,
         callback: Callback | None = None,
         checkpoint: Checkpoint | None = None,
         max_rounds: int | None = None,
     ) -> None:
-        self._bounds, self._clock, self._units = bounds, clock, units
+        self._bounds, self._clock, self._terms = bounds, clock, terms
         self._callback, self._checkpoint = callback, checkpoint
         self._most = inf if max_rounds is None else max_rounds
         self.history: list[Round] = [] if checkpoint is None else checkpoint.history
@@ -183,16 +182,18 @@ class Reporter:
         slowest_root_seconds: float | None = None,
     ) -> None:
         """Write a record into the history, and tell everyone; raises Stop if that is the end."""
-        bounds, units = self._bounds, self._units
+        bounds, terms = self._bounds, self._terms
         self._shown = bounds.price(labels)
+        lifted = terms.lift(labels)
+        upper = terms.cost(lifted, self._shown)
         calls, seconds = self._on_device
         self._on_device = self._clock.device_calls, self._clock.device_seconds
         record = Round(
             number=len(self.history) + 1,
             phase=phase,
             seconds=self._seconds_before + self._clock.elapsed,
-            lower_bound=min(units.below(bounds.lower), units.of_cost(self._shown)),
-            upper_bound=units.of_cost(self._shown),
+            lower_bound=min(terms.lower_bound(bounds.lower), upper),
+            upper_bound=upper,
             rows=rows,
             new_rows=new_rows,
             violated_roots=violated_roots,
@@ -209,17 +210,17 @@ class Reporter:
         logger.debug("%s", record)
         if self._checkpoint is not None:
             self._checkpoint.write_if_due(bounds, self.history)
-        progress = self._progress(record, labels)
+        progress = self._progress(record, labels, lifted)
         stopped = self._callback is not None and bool(self._callback(progress))
         if verdict := bounds.verdict:
             raise Stop(verdict)
         if stopped:
             raise Stop(Status.STOPPED)
 
-    def _progress(self, record: Round, best: IntArray) -> Progress:
+    def _progress(self, record: Round, best: IntArray, lifted: IntArray) -> Progress:
         improved = best is not self._best and self._shown <= self._best_shown
         self._best, self._best_shown = best, min(self._shown, self._best_shown)
-        labels = best.view()  # nobody changes them, only for better ones
+        labels = lifted.view()  # nobody changes them, only for better ones
         labels.flags.writeable = False
         return Progress(record, labels, improved)
 

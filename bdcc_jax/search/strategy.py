@@ -8,7 +8,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, local_search
+from ..primal import fuse, fusions, local_search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -135,7 +135,7 @@ def _solve(job: Job) -> None:
     ascent = ascends(graph, setting.options.dual_ascent)
     device_first = ascent and setting.accelerator is not None
     if job.heuristics and not device_first:
-        _search(job)
+        _search(job, polish=not ascent)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:
@@ -146,7 +146,7 @@ def _solve(job: Job) -> None:
         start = ascend(job)
         rows, multipliers = start.rows, start.multipliers
     if job.heuristics and device_first:
-        _search(job)
+        _search(job, polish=True)
     benders = Benders(
         graph,
         setting.options,
@@ -177,15 +177,18 @@ def _solve(job: Job) -> None:
         benders.branch(tree)
 
 
-def _search(job: Job) -> None:
-    """Local search from the weights alone."""
+def _search(job: Job, *, polish: bool) -> None:
+    """Local search from the weights alone.
+
+    Polish, Kernighan-Lin and fusion with what is known, is not worth its time where dual ascent
+    comes next: its reduced costs guide to better clusterings.
+    """
     graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
     known = bounds.labels if bounds.upper < 0.0 else None
     with clock.measure("rounding"):
         rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
-        labels = local_search(
-            graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from
-        )
-        bounds.offer(labels if known is None else fuse(graph, known, labels))
+        search = local_search if polish else fusions
+        labels = search(graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from)
+        bounds.offer(fuse(graph, known, labels) if polish and known is not None else labels)
     job.log("local search finds a clustering of cost %.10g", bounds.upper)
     setting.reporter.start()

@@ -70,7 +70,7 @@ HEADER = [2, 0, 3, 4, 2, 16000, 1, 16006, 2, 1]
         ({"gm__factors": [0.0, 1, 2, 0, 1] * 4}, "expected 1-dimensional integers, not float64"),
         ({"gm__header": [*HEADER[:7], 16001, *HEADER[8:]]}, "FILE: functions of type 16001"),
         ({"gm__header": [*HEADER[:8], 3, 1]}, "FILE: 3 Potts functions need 6 indices and values"),
-        ({"gm__function_id_16006__values": [0, np.inf, 0, 1]}, "FILE: weights must be finite"),
+        ({"gm__function_id_16006__values": [0, np.nan, 0, 1]}, "FILE: weights must be numbers"),
         ({"gm__function_id_16000__indices": [2, 3, 2]}, "table 0 of shape (3, 2) is not square"),
         ({"gm__function_id_16000__indices": [2, 9**9, 9**9]}, "has fewer entries than it says"),
         ({"gm__function_id_16000__indices": [1, 9, 1]}, "FILE: expected 1 tables of two variables"),

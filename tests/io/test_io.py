@@ -216,7 +216,7 @@ def archive(**arrays):
         ({"n": 2.5}, "FILE: n must be an integer, not 2.5"),
         ({"edges": [0, 1]}, "FILE: edges must have shape (m, 2)"),
         ({"weights": [1.0, 2.0]}, "FILE: weights must have shape (1,)"),
-        ({"weights": [np.nan]}, "FILE: weights must be finite: entry 0 is nan"),
+        ({"weights": [np.nan]}, "FILE: weights must be numbers: entry 0 is nan"),
         ({"names": "[1"}, "FILE: 'names' must be a JSON list ("),
         ({"names": '"ab"'}, "FILE: 'names' must be a JSON list, not str"),
         ({"names": "[[1], [2]]"}, "FILE: unhashable type"),

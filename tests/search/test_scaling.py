@@ -10,7 +10,7 @@ from oracles import brute_force, random_graph
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.cli.info import describe
 from bdcc_jax.lp.master import Master, power_of_two
-from bdcc_jax.search.scaling import Units
+from bdcc_jax.search.terms import Terms
 
 TINY = 5e-324
 RAW = random_graph(np.random.default_rng(5), 9, 1.0)
@@ -106,17 +106,18 @@ def test_gaps_are_in_the_units_of_the_weights():
 
 def test_units():
     ordinary = Graph(2, [(0, 1)], [1e-100])
-    assert Units.of(ordinary) == Units.of(Graph(3, [], [])) == Units(0)
-    assert Units(0).graph(ordinary) is ordinary
-    assert Units(0).below(0.1) == 0.1
+    terms = Terms.of(ordinary)
+    assert terms.exponent == Terms.of(Graph(3, [], [])).exponent == 0
+    assert terms.graph is ordinary
+    assert terms.lower_bound(0.1) == 0.1
+    smallest = Terms.of(Graph(2, [(0, 1)], [TINY]))
     for bound in (-2.5, -0.1, 0.0, 0.1, 7.0, 7.9):
-        assert Units(1074).below(bound) == np.floor(bound) * TINY
+        assert smallest.lower_bound(bound) == np.floor(bound) * TINY
     for exponent in range(-1074, -500, 7):
-        graph = Graph(2, [(0, 1)], [2.0**exponent])
-        units = Units.of(graph)
-        scaled = units.graph(graph).weights[0]
+        terms = Terms.of(Graph(2, [(0, 1)], [2.0**exponent]))
+        scaled = terms.graph.weights[0]
         assert 1.0 <= scaled <= 2.0**80
-        assert units.below(scaled) == 2.0**exponent
+        assert terms.lower_bound(scaled) == 2.0**exponent
 
 
 def test_scales_are_never_zero():
