@@ -96,8 +96,8 @@ class Options:
         minimum cuts of Eq. (ezProcR), those of Algorithm 2.
     dual_ascent : {'auto', True, False}
         Pass messages on triangles before the LP, which gives the first lower bound and the first
-        rows, in JAX on the device. 'auto': on instances with many edges after presolve; where
-        their LP is out of reach, until the time is up.
+        rows, in JAX on the device. 'auto': on instances with many edges after presolve that are not
+        dense; where their LP is out of reach, until the time is up.
     odd_wheels : bool
         Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP, and on
         dense instances 2-partition inequalities. Branch and bound, which comes after it, uses them

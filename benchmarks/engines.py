@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import jax
-import numpy as np
 
 from bdcc_jax import Graph, Options
 from bdcc_jax.base import compilation_cache
@@ -98,7 +97,7 @@ def report(name: str, graph: Graph, kind: str, limit: float) -> None:
     where = Devices((jax.devices("cpu")[0],))
     for _ in range(2):
         clock, master = ProcessorClock(limit), Master(graph.weights)
-        engine = make_engine(graph, cover, options, np.random.default_rng(0), where)
+        engine = make_engine(graph, cover, options, 0, where)
         measured, begin = Measured(engine, clock), time.process_time()
         try:
             for _ in cutting_planes(master, [measured.separate], clock):

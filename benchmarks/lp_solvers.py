@@ -38,7 +38,7 @@ class FlowLPs:
         """The same LPs without padding: every edge once, and no nodes without any."""
         lanes = len(problems.supply)
         own = np.concatenate([np.tile(np.arange(NODES), (lanes, 1)), problems.owner], 1)
-        tail, head = np.broadcast_arrays(own[:, :, None], problems.neighbor)
+        tail, head = np.broadcast_arrays(own[:, None, :], problems.neighbor)
         # A slot at the root is the only one of its edge; of two slots the one of the larger end.
         at = np.nonzero((problems.capacity > 0) & (problems.neighbor < tail))
         count = 1 + np.maximum(tail, head).max(axis=(1, 2), where=problems.capacity > 0, initial=0)

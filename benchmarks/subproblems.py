@@ -61,7 +61,7 @@ def values(problems: Problems, slot: np.ndarray, amount: np.ndarray) -> np.ndarr
     for b, p, t in zip(*np.nonzero(amount > 0), strict=True):
         at, gain = t, problems.reward[b, t]
         while at != 0:
-            place = np.unravel_index(slot[b, p, at], (ROWS, WIDTH))
+            place = np.unravel_index(slot[b, p, at], (WIDTH, ROWS))
             gain, at = gain - problems.cost[b][place], problems.neighbor[b][place]
         earned[b] += gain * amount[b, p, t] / UNITS
     return earned

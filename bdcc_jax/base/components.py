@@ -3,7 +3,7 @@
 import numpy as np
 
 from .arrays import BoolArray, IntArray
-from .compiled import compiled, inlined
+from .compiled import borrowing, compiled
 
 
 @compiled
@@ -41,7 +41,7 @@ def first_appearance(labels: IntArray, bound: int) -> IntArray:
     return renumbered
 
 
-@inlined
+@borrowing
 def find(parent: IntArray, node: int) -> int:
     """Find the leader of a node in a union-find forest, halving the path to it."""
     while parent[node] != node:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import FloatArray, IntArray
-from .compiled import compiled
+from .compiled import borrowing, compiled
 
 
 class Heap(NamedTuple):
@@ -32,7 +32,7 @@ def new_heap(capacity: int) -> Heap:
     )
 
 
-@compiled
+@borrowing
 def put(heap: Heap, item: int, priority: float) -> None:
     """Insert an item, or change its priority."""
     place = heap.place[item]
@@ -42,7 +42,7 @@ def put(heap: Heap, item: int, priority: float) -> None:
     _settle(heap, place, item, priority)
 
 
-@compiled
+@borrowing
 def pop(heap: Heap) -> int:
     """Remove and return the first item; the heap must not be empty."""
     first = int(heap.items[0])
@@ -50,7 +50,7 @@ def pop(heap: Heap) -> int:
     return first
 
 
-@compiled
+@borrowing
 def remove(heap: Heap, item: int) -> None:
     """Remove an item if it is there."""
     place = heap.place[item]
@@ -63,7 +63,7 @@ def remove(heap: Heap, item: int) -> None:
         _settle(heap, place, heap.items[last], heap.priorities[last])
 
 
-@compiled
+@borrowing
 def clear(heap: Heap) -> None:
     """Remove all items, in time proportional to their number."""
     for i in range(heap.size[0]):
@@ -71,7 +71,7 @@ def clear(heap: Heap) -> None:
     heap.size[0] = 0
 
 
-@compiled
+@borrowing
 def _settle(heap: Heap, place: int, item: int, priority: float) -> None:
     """Let an item float up or sink down from a place that is free, to where it belongs."""
     priorities, items = heap.priorities, heap.items
@@ -100,7 +100,7 @@ def _settle(heap: Heap, place: int, item: int, priority: float) -> None:
     heap.place[item] = place
 
 
-@compiled
+@borrowing
 def _move(heap: Heap, source: int, target: int) -> None:
     item = heap.items[source]
     heap.items[target] = item
@@ -108,6 +108,6 @@ def _move(heap: Heap, source: int, target: int) -> None:
     heap.place[item] = target
 
 
-@compiled
+@borrowing
 def _before(p: float, i: int, q: float, j: int) -> bool:
     return p > q or (p == q and i < j)

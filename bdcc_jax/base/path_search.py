@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .adjacency import Adjacency
 from .arrays import BoolArray, FloatArray
-from .compiled import compiled
+from .compiled import borrowing, compiled
 
 
 class ShortestPathTree(NamedTuple):
@@ -44,14 +44,14 @@ def new_tree(edges: Adjacency) -> ShortestPathTree:
     )
 
 
-@compiled
+@borrowing
 def clear(tree: ShortestPathTree, touched: int) -> None:
     """Reset the nodes that a search has touched, so that the tree is ready for the next one."""
     for i in range(touched):
         tree.distance[tree.seen[i]] = np.inf
 
 
-@compiled
+@borrowing
 def search(
     root: int,
     edges: Adjacency,
@@ -105,7 +105,7 @@ def search(
     return touched
 
 
-@compiled
+@borrowing
 def push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node: int) -> None:
     """Add an entry to a binary heap of ``size`` entries."""
     i = size
@@ -118,7 +118,7 @@ def push(keys: FloatArray, nodes: NDArray[np.int32], size: int, key: float, node
     keys[i], nodes[i] = key, node
 
 
-@compiled
+@borrowing
 def drop_top(keys: FloatArray, nodes: NDArray[np.int32], size: int) -> None:
     """Remove the smallest of ``size`` entries from a binary heap."""
     last = size - 1

@@ -126,6 +126,8 @@ def exact_unit(weights: FloatArray, most: float = EXACT) -> float:
     units = 0
     for i in range(len(weights)):
         units = gcd(units, np.int64(abs(weights[i]) / power))
+        if units == 1:  # nothing smaller divides the rest
+            break
     return power * units if units else 0.0
 
 

@@ -20,13 +20,12 @@ from ..lp.dual_ascent.padding import room
 from ..options import Options
 from ..primal import parallel_contraction
 from ..separation.device import batched, detection
-from ..separation.device.balls import NODES
 from ..separation.device.batched import Settings
 from ..separation.device.device_round import DeviceRound
 from ..separation.device.devices import Devices
 from ..separation.device.flow_lps import Problems
 from ..separation.device.limits import Check, kind_of
-from ..separation.device.paths_of_flow import PASSES, Chains
+from ..separation.device.paths_of_flow import Chains
 
 TURNS = 10
 """Sweeps, steps and so on of a call, where a call says how many."""
@@ -159,11 +158,12 @@ def _subproblems(visit: Visit, device: jax.Device) -> None:
     lanes, chunk = batched.LANES[kind][-1], batched.CHUNK if kind == "cpu" else 0
     count = np.arange(lanes) % len(some.supply)
     problems = Problems(*(array[count] for array in some))
-    arguments = problems, np.ones(lanes, bool), Settings(1, 0.5, False, 1).as_arrays()
-    run = batched.program((device,), chunk)
+    settings = Settings(np.int32(1), np.float32(0.5), np.bool_(False), np.int32(1))
+    arguments, statics = (problems, np.int32(lanes), settings), {"chunk": chunk}
     turns = (1, 1) if chunk == 0 else (lanes // chunk, 1, 1)
     memory = lanes * batched.LANE_BYTES
-    visit(Call("subproblems: 16 iterations", run, arguments, turns=turns, memory=memory))
+    name = "subproblems: 16 iterations"
+    visit(Call(name, batched.program, arguments, statics, turns=turns, memory=memory))
 
 
 def _detection(visit: Visit, device: jax.Device, graph: Graph) -> None:
@@ -222,8 +222,7 @@ class _Listening(Devices):
     def solve_balls(self, problems: Problems, settings: Settings, check: Check) -> Chains:
         """No flows: nobody wants to know."""
         self.heard.append(problems)
-        shape = (settings.kinds, len(problems.supply), PASSES, NODES)
-        return Chains(np.zeros(shape, np.int16), np.zeros(shape, np.float32))
+        return batched.no_chains(settings.kinds, len(problems.supply))
 
 
 def _some_problems() -> Problems:

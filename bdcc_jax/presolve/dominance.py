@@ -39,7 +39,7 @@ it is. Sums of whole numbers are exact anyway.
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
-from ..base.compiled import inlined
+from ..base.compiled import borrowing, inlined
 from ..base.components import find
 from ..base.sums import add
 from .multigraph import NONE, Multigraph, drop, join, push, rounded_down, tidy
@@ -57,7 +57,7 @@ HALVINGS = 10
 """How often the search for the best t halves the interval that holds it."""
 
 
-@inlined
+@borrowing
 def _weaken(graph: Multigraph, x: int, log: Log) -> None:
     """Weaken the negative edges of x to its positive weight, and sum up what is left."""
     positive, negative, largest = 0.0, 0.0, 0.0
@@ -75,7 +75,7 @@ def _weaken(graph: Multigraph, x: int, log: Log) -> None:
         _weaken_to(graph, x, log)
 
 
-@inlined
+@borrowing
 def _weaken_to(graph: Multigraph, x: int, log: Log) -> None:
     """The same where an edge may be weakened: exactly, by sums of pairs."""
     positive, low, lost = 0.0, 0.0, 0.0
@@ -104,7 +104,7 @@ def _weaken_to(graph: Multigraph, x: int, log: Log) -> None:
     graph.total[x], graph.positive[x] = total, positive
 
 
-@inlined
+@borrowing
 def _outweighs_all(graph: Multigraph, x: int, e: int) -> bool:
     """Whether edge e of x weighs no less than all its other edges together, whatever their sign."""
     rest, low, lost = -graph.weight[e], -graph.low[e], 0.0
@@ -119,7 +119,7 @@ def _outweighs_all(graph: Multigraph, x: int, e: int) -> bool:
     return _at_most_zero(rest, low, lost)
 
 
-@inlined
+@borrowing
 def _secludes(graph: Multigraph, x: int, y: int) -> bool:
     """Whether the edge xy weighs no less than what attracts x or y elsewhere."""
     e = graph.seen[y] >> 1
@@ -147,14 +147,14 @@ def _secludes(graph: Multigraph, x: int, y: int) -> bool:
     return _at_most_zero(rest, low, lost)
 
 
-@inlined
+@borrowing
 def _at_most_zero(high: float, low: float, lost: float) -> bool:
     """Whether a sum is surely not positive, though rounding has changed it by up to ``lost``."""
     high, low, off = add(high, low, 2.0 * lost, 0.0)
     return high < 0.0 or (high == 0.0 and off == 0.0)
 
 
-@inlined
+@borrowing
 def _rule_of_two(graph: Multigraph, x: int, y: int) -> int:
     """Which rule, if any, joins x with its neighbour y; both are tidy, and x is being visited."""
     w = graph.weight[graph.seen[y] >> 1]
@@ -184,7 +184,7 @@ def _rule_of_two(graph: Multigraph, x: int, y: int) -> int:
     return SIMILAR if similar else NONE
 
 
-@inlined
+@borrowing
 def _similar(w: float, alone_x: float, alone_y: float, pairs: FloatArray) -> bool:
     """Whether some t has ``w >= g(t)``, the sum over z of ``|t w_xz - (1 - t) w_yz|``.
 
@@ -208,7 +208,7 @@ def _similar(w: float, alone_x: float, alone_y: float, pairs: FloatArray) -> boo
     return False
 
 
-@inlined
+@borrowing
 def _partner(graph: Multigraph, x: int) -> tuple[int, int]:
     """Find a neighbour to join x with, and by which rule; NONE if there is none."""
     off = graph.rounding * (graph.degree[x] + 2) * graph.total[x]

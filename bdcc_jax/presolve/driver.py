@@ -130,9 +130,11 @@ class Presolved:
         """Number the nodes of ``graph`` by how heavy their pieces are: 0 for all if comparably."""
         if self.graph.m == 0:
             return np.zeros(self.graph.n, dtype=np.int64)
-        sizes = np.abs(self.graph.weights)
-        heaviest = np.maximum.reduceat(sizes, self._first_edge[:-1])
-        order = np.argsort(heaviest, kind="stable")
+        sizes, first_edge = np.abs(self.graph.weights), self._first_edge
+        filled = np.flatnonzero(np.diff(first_edge))  # a deadline may leave pieces without edges
+        heaviest = np.zeros(self.n_pieces)
+        heaviest[filled] = np.maximum.reduceat(sizes, first_edge[filled])
+        order = filled[np.argsort(heaviest[filled], kind="stable")]
         scale, number, start = np.zeros(self.n_pieces, dtype=np.int64), 0, heaviest[order[0]]
         for i in order.tolist():
             if heaviest[i] > COMPARABLE * start:

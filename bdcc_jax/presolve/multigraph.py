@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.compiled import inlined
+from ..base.compiled import borrowing, inlined
 from ..base.components import find
 from ..base.sums import add, exact_unit
 from .steps import SEPARATED, Log, record
@@ -114,7 +114,7 @@ def rest(graph: Multigraph) -> tuple[IntArray, IntArray, FloatArray, FloatArray]
     return u[:k], v[:k], w[:k], low[:k]
 
 
-@inlined
+@borrowing
 def _link_all(graph: Multigraph) -> None:
     for h in range(len(graph.head)):
         x = graph.head[h ^ 1]
@@ -129,7 +129,7 @@ def _link_all(graph: Multigraph) -> None:
         graph.positive[x] += max(graph.weight[h >> 1], 0.0)
 
 
-@inlined
+@borrowing
 def unlink(graph: Multigraph, x: int, h: int) -> None:
     """Take a half-edge out of the list of x."""
     before, after = graph.before[h], graph.after[h]
@@ -144,7 +144,7 @@ def unlink(graph: Multigraph, x: int, h: int) -> None:
     graph.degree[x] -= 1
 
 
-@inlined
+@borrowing
 def push(graph: Multigraph, x: int) -> None:
     """Queue a node whose edges have changed."""
     if not graph.queued[x]:
@@ -153,13 +153,13 @@ def push(graph: Multigraph, x: int) -> None:
         graph.limits[1] += 1
 
 
-@inlined
+@borrowing
 def rounded_down(high: float, low: float) -> float:
     """Round a pair (see ``sums.py``) down to a float64."""
     return float(np.nextafter(high, -np.inf)) if low < 0.0 else high
 
 
-@inlined
+@borrowing
 def tidy(graph: Multigraph, x: int, log: Log) -> None:
     """Sum parallel edges of x, drop its loops and zeros, and note its neighbours in ``seen``.
 
@@ -198,7 +198,7 @@ def tidy(graph: Multigraph, x: int, log: Log) -> None:
         h = graph.after[h]
 
 
-@inlined
+@borrowing
 def drop(graph: Multigraph, x: int, h: int) -> None:
     """Drop the edge of a half-edge of x."""
     y = graph.head[h]
@@ -208,7 +208,7 @@ def drop(graph: Multigraph, x: int, h: int) -> None:
     push(graph, y)
 
 
-@inlined
+@borrowing
 def join(graph: Multigraph, x: int, y: int) -> None:
     """Contract x into y; the lists are joined in constant time, and tidied later."""
     small = x if graph.degree[x] < graph.degree[y] else y

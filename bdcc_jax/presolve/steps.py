@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
-from ..base.compiled import compiled, inlined
+from ..base.compiled import borrowing, compiled, inlined
 from ..base.components import find, first_appearance
 
 Array = TypeVar("Array", IntArray, FloatArray)
@@ -91,7 +91,7 @@ def grown(values: Array, room: int) -> Array:
     return larger
 
 
-@inlined
+@borrowing
 def record(log: Log, kind: int, a: int, b: int, cost: float) -> None:
     """Append a step."""
     i = log.used[0]

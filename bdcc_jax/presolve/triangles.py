@@ -23,7 +23,7 @@ import numpy as np
 
 from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.compiled import compiled, inlined
+from ..base.compiled import borrowing, compiled, inlined
 from ..base.sums import exact_unit
 from .multigraph import ROUNDING, UNROUNDED
 
@@ -87,7 +87,7 @@ def _disjoint(
     return np.array(found).reshape(-1, 3)
 
 
-@inlined
+@borrowing
 def _together(
     ab: float,
     ac: float,

@@ -7,12 +7,11 @@ for every cluster (the Gumbel trick). The temperature T falls from step to step.
 """
 
 from math import log
-from typing import NamedTuple
 
 import numpy as np
 
-from ..base.arrays import BoolArray, FloatArray, IntArray
-from ..base.compiled import compiled
+from ..base.arrays import BoolArray, IntArray
+from ..base.compiled import borrowing, compiled
 from ..base.components import first_appearance
 from .links import Links
 from .randomness import State, below, uniform
@@ -22,15 +21,6 @@ COOLING = 0.1
 
 FAR = 15.0
 """Clusters that are worse by more temperatures are not tried: one in 10^6 would be chosen."""
-
-
-class _Scratch(NamedTuple):
-    """Labels are 0 .. 2 n - 1, so that at least half of them are free; sums are 0 between steps."""
-
-    size: IntArray
-    free: IntArray
-    sums: FloatArray
-    near: IntArray
 
 
 @compiled
@@ -55,69 +45,50 @@ def anneal(
         Another thread may set it: then no more steps are made.
     """
     n = len(labels)
-    scratch = _Scratch(
-        np.zeros(2 * n, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(2 * n),
-        np.empty(n, dtype=np.int64),
-    )
+    # Labels are 0 .. 2 n - 1, so that at least half of them are free; sums are 0 between steps.
+    size, sums = np.zeros(2 * n, dtype=np.int64), np.zeros(2 * n)
+    near, free = np.empty(n, dtype=np.int64), 0
     for v in range(n):
-        scratch.size[labels[v]] += 1
+        size[labels[v]] += 1
+    starts, neighbours, arc_weights = links.starts, links.neighbours, links.arc_weights
     cooling = COOLING ** (1.0 / max(1, steps))
     total, work, temperature = 0.0, 0, hot
     for _ in range(steps):
         if stop[0]:
             break
         v = below(random, n)
-        total += _move(links, labels, scratch, v, temperature, random)
-        work += links.starts[v + 1] - links.starts[v]
+        own, count = labels[v], 0
+        for k in range(starts[v], starts[v + 1]):
+            label = labels[neighbours[k]]
+            if sums[label] == 0.0:  # a sum that is 0 in between is listed twice: no harm
+                near[count] = label
+                count += 1
+            sums[label] += arc_weights[k]
+        here, chosen, value = sums[own], -1, 0.0
+        best = temperature * _gumbel(random)  # of a new cluster
+        for i in range(count):
+            label = near[i]
+            if sums[label] != 0.0 and sums[label] > best - FAR * temperature:
+                tried = sums[label] + temperature * _gumbel(random)
+                if tried > best:
+                    best, chosen, value = tried, label, sums[label]
+            sums[label] = 0.0
+        work += starts[v + 1] - starts[v]
         temperature *= cooling
+        if chosen < 0 and size[own] > 1:
+            # The next free label; as many are free as not, so that it is near.
+            while size[free] > 0:
+                free = (free + 1) % (2 * n)
+            chosen = free
+        if chosen >= 0:
+            total += value - here
+            size[own] -= 1
+            size[chosen] += 1
+            labels[v] = chosen
     labels[:] = first_appearance(labels, 2 * n)
     return total, work
 
 
-@compiled
-def _move(
-    links: Links,
-    labels: IntArray,
-    scratch: _Scratch,
-    v: int,
-    temperature: float,
-    random: State,
-) -> float:
-    """One step; returns what it gained."""
-    size, sums, near = scratch.size, scratch.sums, scratch.near
-    own, count = labels[v], 0
-    for k in range(links.starts[v], links.starts[v + 1]):
-        label = labels[links.neighbours[k]]
-        if sums[label] == 0.0:  # a sum that is 0 in between is listed twice: no harm
-            near[count] = label
-            count += 1
-        sums[label] += links.arc_weights[k]
-    here, chosen, value = sums[own], -1, 0.0
-    best = temperature * _gumbel(random)  # of a new cluster
-    for i in range(count):
-        label = near[i]
-        if sums[label] != 0.0 and sums[label] > best - FAR * temperature:
-            tried = sums[label] + temperature * _gumbel(random)
-            if tried > best:
-                best, chosen, value = tried, label, sums[label]
-        sums[label] = 0.0
-    if chosen < 0:
-        if size[own] == 1:
-            return 0.0
-        # The next free label; as many are free as not, so that it is near.
-        chosen = scratch.free[0]
-        while size[chosen] > 0:
-            chosen = (chosen + 1) % len(size)
-        scratch.free[0] = chosen
-    if chosen != own:
-        size[own] -= 1
-        size[chosen] += 1
-        labels[v] = chosen
-    return float(value - here)
-
-
-@compiled
+@borrowing
 def _gumbel(random: State) -> float:
     return -log(-log(uniform(random) + 1e-300))

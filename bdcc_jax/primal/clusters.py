@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base.arrays import IntArray
-from ..base.compiled import compiled
+from ..base.compiled import borrowing, compiled
 
 
 class Clusters(NamedTuple):
@@ -45,13 +45,13 @@ def new_clusters(labels: IntArray) -> Clusters:
     return clusters
 
 
-@compiled
+@borrowing
 def new_label(clusters: Clusters) -> int:
     """A label that no node has; there is one wherever a cluster has two nodes."""
     return int(clusters.unused[clusters.unused_size[0] - 1])
 
 
-@compiled
+@borrowing
 def move(clusters: Clusters, v: int, source: int, target: int) -> None:
     """Take a node out of one cluster and put it into another, which may be empty."""
     if clusters.size[target] == 0:
@@ -69,7 +69,7 @@ def move(clusters: Clusters, v: int, source: int, target: int) -> None:
         _release(clusters, source)
 
 
-@compiled
+@borrowing
 def _link(clusters: Clusters, v: int, label: int) -> None:
     head = clusters.first[label]
     clusters.labels[v] = label
@@ -81,7 +81,7 @@ def _link(clusters: Clusters, v: int, label: int) -> None:
     clusters.size[label] += 1
 
 
-@compiled
+@borrowing
 def _release(clusters: Clusters, label: int) -> None:
     clusters.unused[clusters.unused_size[0]] = label
     clusters.unused_size[0] += 1

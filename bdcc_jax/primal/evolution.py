@@ -3,9 +3,10 @@
 Everything is fusion (Beier et al., 2015): what two clusterings agree on becomes one node of a
 smaller graph, which is clustered anew, greedily and by annealing. What is fused are
 
-- *proposals*: greedy clusterings of weights with noise, fused with the best clustering as long as
-  that pays well;
-- *chains*: a few proposals, fused one after another, and the end of the chain with the best;
+- *proposals*: greedy clusterings of weights with noise, on dense graphs annealed ones from single
+  nodes, fused with the best clustering as long as that pays well;
+- *chains*: a few proposals, fused one after another, and the end of the chain with the best; on
+  dense graphs a single one;
 - *crossings* of two clusterings that such chains have ended in;
 - *annealing* of the best clustering itself, ever longer, at any temperature.
 
@@ -21,6 +22,7 @@ from ..base.components import first_appearance
 from ..base.heap import new_heap
 from ..instance.graph import Graph, canonical_labels
 from .annealing import anneal
+from .dense_annealing import anneal_dense, is_compact, new_matrix
 from .greedy_additive import contract
 from .links import Links, agreed, contracted, cost, new_links, scale
 from .randomness import State, bell, below, new_state, uniform
@@ -28,8 +30,9 @@ from .randomness import State, bell, below, new_state, uniform
 NOISE = 0.6
 """Proposals add noise to the weights, of a deviation of up to this many mean |w|."""
 
-PAYS = 1e-3
-"""Proposals are fused with the best clustering until one gains less than this share of it."""
+PAYS, DENSE_TRIALS = 1e-3, 3
+"""Proposals are fused with the best clustering until one gains less than this share of it; on dense
+graphs, where they differ more, until so many in a row do."""
 
 SHORTEST, LONGEST = 3, 10
 """Proposals in a chain."""
@@ -48,6 +51,12 @@ HOTTEST, COLDEST = 0.5, 0.02
 
 FIRST, GROWTH = 10, 1.5
 """Annealing of a whole clustering takes so many steps a node at first, and grows by this factor."""
+
+DENSE_FIRST, DENSE_GROWTH = 100, 1.1
+"""The same on dense graphs, where proposals are annealed, too."""
+
+QUICKER = 20
+"""Steps of annealing on dense graphs in the time of one elsewhere."""
 
 LONGEST_ANNEALING = 200_000_000
 """Arcs that it reads at most, about: a second's work."""
@@ -88,6 +97,7 @@ class Evolution:
 
     def __init__(self, graph: Graph, labels: IntArray, *, seed: int) -> None:
         self._links = new_links(graph.n, graph.edges.ravel(), graph.weights)
+        self._matrix = new_matrix(self._links) if is_compact(self._links) else None
         self._noise = NOISE * float(np.abs(graph.weights).mean()) if graph.m else 0.0
         self._random = new_state(seed)
         self.labels = canonical_labels(labels)
@@ -95,11 +105,17 @@ class Evolution:
         self.work = 0
         self.settled = graph.m == 0
         """Whether proposals alone no longer pay well."""
+        self._in_vain = 0  # proposals in a row that did not pay
         self._chain: IntArray | None = None
         self._missing = 0  # proposals, in the chain
         self._elite: list[tuple[float, IntArray]] = []
-        self._steps = float(FIRST * graph.n)
+        self._steps = float((FIRST if self._matrix is None else DENSE_FIRST) * graph.n)
         self._spent = [0, 0, 0]  # on chains, crossings and annealing
+
+    @property
+    def anneals_proposals(self) -> bool:
+        """Whether the graph is dense: no move of a node improves a clustering that was annealed."""
+        return self._matrix is not None
 
     def run(self, work: float, stop: BoolArray | None = None) -> None:
         """Go on until so much has been done in all, by now and before, or ``stop[0]`` is set."""
@@ -123,10 +139,14 @@ class Evolution:
     def _fuse_proposal(self, stop: BoolArray) -> None:
         before = self.cost
         self._offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
-        self.settled = before - self.cost <= PAYS * abs(before)
+        self._in_vain = 0 if before - self.cost > PAYS * abs(before) else self._in_vain + 1
+        self.settled = self._in_vain == (1 if self._matrix is None else DENSE_TRIALS)
 
     def _lengthen_chain(self, stop: BoolArray) -> None:
         proposal = self._propose(stop)
+        if self._matrix is not None:
+            self._end(proposal, stop)
+            return
         if self._chain is None:
             self._chain = proposal
             self._missing = SHORTEST + below(self._random, LONGEST - SHORTEST + 1)
@@ -149,13 +169,18 @@ class Evolution:
 
     def _anneal(self, stop: BoolArray) -> None:
         """From the best clustering, at a temperature by chance: the hottest ones forget it."""
-        labels = self.labels.copy()
+        self._end(self._annealed(self.labels.copy(), stop), stop)
+
+    def _annealed(self, labels: IntArray, stop: BoolArray) -> IntArray:
         hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * scale(self._links)
-        _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
+        if self._matrix is None:
+            _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
+        else:
+            _, arcs = anneal_dense(self._matrix, labels, int(self._steps), hot, self._random, stop)
         if arcs < LONGEST_ANNEALING:
-            self._steps *= GROWTH
+            self._steps *= GROWTH if self._matrix is None else DENSE_GROWTH
         self.work += arcs
-        self._end(labels, stop)
+        return labels
 
     def _end(self, labels: IntArray, stop: BoolArray) -> None:
         """A clustering from elsewhere: for the elite, and to be fused with the best."""
@@ -165,6 +190,8 @@ class Evolution:
         self._offer(self._fuse(self.labels, labels, CROSSING, stop))
 
     def _propose(self, stop: BoolArray) -> IntArray:
+        if self._matrix is not None:
+            return self._annealed(np.arange(len(self.labels)), stop)
         self.work += GREEDY_WORK * len(self._links.weights)
         return _proposal(self._links, self._noise, self._random, stop)
 
@@ -217,7 +244,12 @@ def _fused(
     work = 4 * len(links.weights) + GREEDY_WORK * len(small.weights)
     if len(small.weights):
         found = first_appearance(best, len(block))
-        gained, arcs = anneal(small, found, steps * count, WARM * scale(small), random, stop)
+        steps, hot = steps * count, WARM * scale(small)
+        if is_compact(small):
+            steps *= QUICKER
+            gained, arcs = anneal_dense(new_matrix(small), found, steps, hot, random, stop)
+        else:
+            gained, arcs = anneal(small, found, steps, hot, random, stop)
         work += arcs
         if gained > 0.0:
             best = found

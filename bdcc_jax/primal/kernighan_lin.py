@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
-from ..base.compiled import compiled
+from ..base.compiled import borrowing, compiled
 from ..base.heap import Heap, clear, new_heap, pop, put
 from ..instance.graph import Graph, canonical_labels
 from .clusters import Clusters, move, new_clusters, new_label
@@ -131,7 +131,7 @@ def _new_search(n: int, weights: FloatArray) -> Search:
     )
 
 
-@compiled
+@borrowing
 def _tick(search: Search) -> int:
     search.clock[0] += 1
     return int(search.clock[0])
@@ -196,7 +196,7 @@ def _neighbours(edges: Adjacency, clusters: Clusters, search: Search, a: int, no
     return search.near[:count]
 
 
-@compiled
+@borrowing
 def _exchange(
     edges: Adjacency,
     clusters: Clusters,
@@ -239,7 +239,7 @@ def _exchange(
     return gained, work
 
 
-@compiled
+@borrowing
 def _meet(
     edges: Adjacency, clusters: Clusters, search: Search, a: int, b: int, stop: BoolArray
 ) -> tuple[float, int]:
@@ -276,7 +276,7 @@ def _meet(
     return between, work
 
 
-@compiled
+@borrowing
 def _gain(
     edges: Adjacency, weights: FloatArray, labels: IntArray, v: int, own: int, other: int
 ) -> float:
@@ -291,7 +291,7 @@ def _gain(
     return gain
 
 
-@compiled
+@borrowing
 def _move_series(
     edges: Adjacency,
     clusters: Clusters,

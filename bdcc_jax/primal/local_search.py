@@ -15,12 +15,13 @@ from .kernighan_lin import kernighan_lin
 SLOW = 10_000
 """Graphs with so many edges take some 10 ms a step."""
 
-DENSE, DENSE_WORK, MOST_WORK = 20, 2_000, 6_000_000
+DENSE, DENSE_WORK, MOST_WORK = 20, 2_000, 3_000_000
 """With a mean degree of so much greedy clusterings are poor: where the LP is not quicker, a search
-pays that takes so many arcs an edge, and at most so many in all, some 40 ms."""
+pays that takes so many arcs an edge, and at most so many in all, some 20 ms."""
 
 STEEP = 4
-"""Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time."""
+"""Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time;
+so they do where proposals are annealed."""
 
 
 def longer_work(graph: Graph) -> int:
@@ -78,8 +79,8 @@ def local_search(
     [0, 0, 0, 1]
     """
     clock = clock or Clock(None)
-    found, steps = _fuse(graph, labels, rounds, seed, clock, tell)
-    if steps > STEEP:
+    found, improvable = _fuse(graph, labels, rounds, seed, clock, tell)
+    if not improvable:
         return canonical_labels(found)
     return kernighan_lin(graph, found, clock=clock)
 
@@ -103,14 +104,14 @@ def _fuse(
     seed: int,
     clock: Clock,
     tell: Callable[[IntArray], None] | None,
-) -> tuple[IntArray, int]:
-    """A clustering after some fusions, and how many there were."""
+) -> tuple[IntArray, bool]:
+    """A clustering after some fusions, and whether it is worth Kernighan-Lin."""
     best = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
     if tell is None or graph.m < SLOW:
         tell = _nobody
     tell(best)
     if rounds == 0:
-        return best, 0
+        return best, True
     search, steps = Evolution(graph, best, seed=seed), 0
     with clock.alarm() as stop:
         while steps < rounds and not search.settled:
@@ -119,4 +120,4 @@ def _fuse(
             search.step(stop)
             steps += 1
             tell(search.labels)
-    return search.labels, steps
+    return search.labels, steps <= STEEP and not search.anneals_proposals

@@ -19,12 +19,12 @@ from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
 from ..instance.graph import Graph
-from ..primal import Evolution
+from ..primal import Evolution, longer_work
 from .bounds import Bounds
 
-EASY, EASY_PER_EDGE = 1e7, 400
+EASY, EASY_PER_EDGE, EASY_DENSE = 1e7, 400, 2e6
 """Instances whose LPs take no more work than this, some 0.2 s, or this for every edge, need no such
-search."""
+search; dense ones have the third, for there it gains the most."""
 
 LARGE = 200_000
 """On instances with so many edges it begins at once."""
@@ -78,7 +78,7 @@ class Alongside:
     ) -> None:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
-        easy = max(EASY, EASY_PER_EDGE * graph.m)
+        easy = EASY_DENSE if longer_work(graph) else max(EASY, EASY_PER_EDGE * graph.m)
         self._long_at = clock.work + FREE_WORK * easy
         self._last = clock.work + easy  # of the LP's work, what has had its share
         self._waited, self._free = 0, False

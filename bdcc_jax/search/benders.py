@@ -134,14 +134,16 @@ def make_engine(
     graph: Graph,
     cover: Cover,
     options: Options,
-    rng: np.random.Generator,
+    seed: int,
     device: Devices | Host,
 ) -> Engine:
     """The engine that the options ask for, on a device; 'auto' is explained in Options."""
     choice = choose_engine(options, device)
     if choice != "reference":
-        return batched_engine(choice, graph, cover, options, rng, device)
-    variant = None if options.tau is None else MagnantiWong(options.tau, options.direction, rng)
+        return batched_engine(choice, graph, cover, options, seed, device)
+    variant = None
+    if options.tau is not None:
+        variant = MagnantiWong(options.tau, options.direction, np.random.default_rng(seed))
     finder = DijkstraFinder(graph, cover, options.ball_size)
     return PaperRound(finder, ReferenceSolver(graph), options.rows, variant)
 
@@ -197,8 +199,7 @@ class Benders:
         )
         self._nearly_done = False
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
-        rng = np.random.default_rng(seed)
-        self._engine = make_engine(graph, self._cover, options, rng, device)
+        self._engine = make_engine(graph, self._cover, options, seed, device)
 
     def relax(self) -> None:
         """Solve the LP over all cycle inequalities and odd wheels; returns if that leaves a gap."""

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..base import compilation_cache
 from ..base.arrays import FloatArray, IntArray
+from ..instance.completion import is_dense
 from ..instance.graph import Graph
 from ..lp.dual_ascent import DualAscent, Relaxed
 from ..lp.rows import Rows
+from ..options import Options
 from ..primal import fuse, greedy_additive
 from ..primal.parallel_contraction import parallel_contraction
 from ..proofs.certificate import AscentProof, LowerBound
@@ -53,11 +55,17 @@ class Start:
     multipliers: FloatArray
 
 
-def ascends(graph: Graph, wanted: str | bool) -> bool:
-    """Whether dual ascent comes before the LP of an instance."""
-    if wanted == "auto":
-        return graph.m >= LEAST_EDGES and devices.jax_is_usable()
-    return bool(wanted) and graph.m > 0
+def ascends(graph: Graph, options: Options) -> bool:
+    """Whether dual ascent comes before the LP of an instance.
+
+    The LP of a dense instance is solved roughly, which needs no other first bound. It is better
+    off without the ascent's rows: these are many, and their multipliers are spread over all of
+    them, so that few are ever dropped.
+    """
+    if options.dual_ascent == "auto":
+        rough = options.odd_wheels and is_dense(graph)
+        return graph.m >= LEAST_EDGES and not rough and devices.jax_is_usable()
+    return options.dual_ascent and graph.m > 0
 
 
 def first_look(job: Job) -> None:

@@ -8,7 +8,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, fusions, local_search
+from ..primal import fuse, fusions, local_search, longer_work
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -25,6 +25,9 @@ FUSIONS, FUSED_EDGES = 100, 1_500_000
 edges; easy ones need one."""
 
 
+QUICK = 50_000
+"""Polish takes no longer than dual ascent takes to begin where there are fewer edges than this."""
+
 LARGE = 20_000
 """Presolve of so many edges takes a while: a first clustering comes before it."""
 
@@ -40,8 +43,8 @@ def strategy(job: Job) -> None:
 def _presolve(job: Job) -> None:
     if job.heuristics and job.graph.m >= LARGE:
         with job.clock.measure("rounding"):
-            job.start_from(contraction(job))
-        if job.setting.accelerator and ascends(job.graph, job.setting.options.dual_ascent):
+            job.start_from(_first_clustering(job))
+        if job.setting.accelerator and ascends(job.graph, job.setting.options):
             first_look(job)
     with job.clock.measure("presolve"):
         rest = presolve(job.graph, job.clock)
@@ -67,6 +70,14 @@ def _presolve(job: Job) -> None:
                 labels=job.bounds.labels[rest.nodes] if job.labels_known else None,
             )
         )
+
+
+def _first_clustering(job: Job) -> IntArray:
+    """What is found quickly: on dense graphs contraction is poor, and fusions take no longer."""
+    graph, setting = job.graph, job.setting
+    if not longer_work(graph) or setting.accelerator:
+        return contraction(job)
+    return fusions(graph, rounds=8, seed=setting.seed, clock=job.clock, tell=job.start_from)
 
 
 def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
@@ -132,10 +143,10 @@ def _solve(job: Job) -> None:
     if setting.options.odd_wheels and is_dense(graph) and not is_complete(graph):
         _complete(job)
         return
-    ascent = ascends(graph, setting.options.dual_ascent)
+    ascent = ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
     if job.heuristics and not device_first:
-        _search(job, polish=not ascent)
+        _search(job, polish=not ascent or graph.m < QUICK)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:

@@ -28,7 +28,7 @@ def choose_engine(options: Options, device: Devices | Host) -> str:
 
     Split rows are 'packing', which runs on the host, with a GPU too. For a violated root it takes
     17 to 190 us in the rounds that have many. A round of 'pdlp' takes the host 60 to 150 us for
-    each (balls, rows), before the card takes 6 ms and 14 us for each, by the model of an A100: no
+    each (balls, rows), before the card takes 5 ms and 12 us for each, by the model of an A100: no
     number of roots makes up for that (benchmarks/RESULTS.md has the figures). What a GPU is given
     by default is the dual ascent before the LP.
 
@@ -47,7 +47,7 @@ def batched_engine(
     graph: Graph,
     cover: Cover,
     options: Options,
-    rng: np.random.Generator,
+    seed: int,
     device: Devices | Host,
 ) -> Engine:
     """An engine that takes all roots at once: 'packing' or 'pdlp'."""
@@ -55,4 +55,4 @@ def batched_engine(
         return PackingEngine(graph, cover, options.ball_size)
     compilation_cache.enable()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
-    return DeviceRound(graph, cover, options, rng, where)
+    return DeviceRound(graph, cover, options, np.random.default_rng(seed), where)

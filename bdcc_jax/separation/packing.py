@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..base.adjacency import Adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock, TimeLimitReached
-from ..base.compiled import compiled
+from ..base.compiled import borrowing, compiled
 from ..base.path_search import ShortestPathTree, clear, new_tree, search
 from ..instance.cover import Cover
 from ..instance.graph import Graph
@@ -233,11 +233,16 @@ def _pack(
                     )  # fmt: skip
                     for j in share:
                         tree.wanted[far_ends[j]] = False
+                        if left[j] <= narrow:
+                            continue
                         e, v = negative_edges[j], far_ends[j]
-                        amount = _take(
-                            roots[s], e, v, left[j], narrow, violation, x, tree, width, cycles
-                        )
+                        amount = _take(roots[s], e, v, left[j], narrow, violation, x, tree, width)
                         if amount > 0.0:
+                            cycles.append(np.int32(e))
+                            u = v
+                            while u != roots[s]:
+                                cycles.append(tree.edge[u])
+                                u = tree.parent[u]
                             ends.append(len(cycles))
                             amounts.append(amount if number == 0 else 0.0)
                             left[j] -= amount
@@ -276,7 +281,7 @@ def _edges_between(
     return apart
 
 
-@compiled
+@borrowing
 def _take(
     root: int,
     negative_edge: int,
@@ -287,10 +292,9 @@ def _take(
     x: FloatArray,
     tree: ShortestPathTree,
     width: FloatArray,
-    cycles: list[np.int32],
 ) -> float:
-    """Send what fits along the path in the tree, if its cycle is violated; append the cycle."""
-    if left <= narrow or tree.distance[far_end] == np.inf:
+    """Send what fits along the path in the tree, if its cycle is violated; returns how much."""
+    if tree.distance[far_end] == np.inf:
         return 0.0
     amount, length, u = left, 0.0, far_end
     while u != root:
@@ -300,11 +304,8 @@ def _take(
     # hides from the other end, a search without margins has the same distance.
     if amount <= narrow or min(length, tree.distance[far_end]) >= x[negative_edge] - violation:
         return 0.0
-    cycles.append(np.int32(negative_edge))
     u = far_end
     while u != root:
-        e = tree.edge[u]
-        width[e] -= amount
-        cycles.append(e)
+        width[tree.edge[u]] -= amount
         u = tree.parent[u]
     return amount

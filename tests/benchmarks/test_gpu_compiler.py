@@ -13,7 +13,7 @@ MOST_KERNELS = {
     "ascent: first-order step": [8],
     "ascent: cycles": [8, 12],
     "contraction: round": [125, 6],  # the passes of a sort are most of them
-    "subproblems: 16 iterations": [6, 36, 24, 12, 32],
+    "subproblems: 16 iterations": [12, 36, 24, 11, 18],
     "detection: sweep": [16],
 }
 """In a turn of every loop, from the outside to the inside: what jax 0.10.2 makes, and a little."""

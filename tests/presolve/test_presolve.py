@@ -345,3 +345,14 @@ def test_triangles_alone_keep_the_optimum(graph):
     assert optimum == pytest.approx(
         brute_force(graph), abs=1e-9 * (1 + np.abs(graph.weights).sum())
     )
+
+
+def test_pieces_without_edges_have_a_scale():
+    """A deadline may cut presolve short where nodes have lost their last edges."""
+    graph = Graph(5, [(0, 1), (1, 2), (0, 2)], [1.0, 1.0, -1e9])
+    presolved = presolve(graph)
+    cut_short = replace(presolved, graph=graph, piece_starts=np.array([0, 3, 4, 5]))
+    assert cut_short.scales().tolist() == [0, 0, 0, 0, 0]
+    first = Graph(5, [(2, 3), (3, 4), (2, 4)], [1.0, 1.0, -1e9])
+    cut_short = replace(presolved, graph=first, piece_starts=np.array([0, 1, 2, 5]))
+    assert cut_short.scales().tolist() == [0, 0, 0, 0, 0]

@@ -9,6 +9,7 @@ from oracles import brute_force, random_graph
 from bdcc_jax import Graph
 from bdcc_jax.primal import Evolution, greedy_additive
 from bdcc_jax.primal.annealing import anneal
+from bdcc_jax.primal.dense_annealing import anneal_dense, is_compact, new_matrix
 from bdcc_jax.primal.evolution import _fused
 from bdcc_jax.primal.links import agreed, contracted, cost, new_links
 from bdcc_jax.primal.randomness import bell, below, new_state, uniform
@@ -38,6 +39,51 @@ def test_annealing_counts_its_gains_right(graph, seed, hot):
     assert work <= 500 * (graph.n - 1)
     assert labels.min() >= 0
     assert labels.max() < graph.n
+
+
+@settings(max_examples=60)
+@given(graphs(), st.integers(0, 10**6), st.floats(0.01, 3.0))
+def test_annealing_by_a_matrix_counts_its_gains_right(graph, seed, hot):
+    labels = np.random.default_rng(seed).integers(0, graph.n, graph.n)
+    before, matrix = graph.objective(labels), new_matrix(links_of(graph))
+    gained, work = anneal_dense(matrix, labels, 2000, hot, new_state(seed), GO_ON)
+    assert before - graph.objective(labels) == pytest.approx(gained, abs=1e-9)
+    assert work >= 2000
+    assert labels.min() >= 0
+    assert labels.max() < graph.n
+
+
+def test_annealing_by_a_matrix_ends_where_no_node_wants_to_move():
+    """The temperature ends at 0, so that long runs are descents at last."""
+    rng = np.random.default_rng(1)
+    for seed in range(10):
+        graph, labels = random_graph(rng, 12, 0.9), np.arange(12)
+        matrix = new_matrix(links_of(graph))
+        anneal_dense(matrix, labels, 100_000, 2.0, new_state(seed), GO_ON)
+        found = graph.objective(labels)
+        for v in range(12):
+            for label in range(13):
+                moved = labels.copy()
+                moved[v] = label
+                assert graph.objective(moved) >= found - 1e-9
+
+
+def test_annealing_by_a_matrix_finds_optima():
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        graph = random_graph(rng, 9, 1.0)
+        ends = [np.arange(9) for _ in range(5)]
+        for seed, labels in enumerate(ends):
+            matrix = new_matrix(links_of(graph))
+            anneal_dense(matrix, labels, 5000, 3.0, new_state(seed), GO_ON)
+        best = min(graph.objective(labels) for labels in ends)
+        assert best == pytest.approx(brute_force(graph), abs=1e-9)
+
+
+def test_only_dense_graphs_are_worth_a_matrix():
+    rng = np.random.default_rng(0)
+    assert is_compact(links_of(random_graph(rng, 30, 1.0)))
+    assert not is_compact(links_of(random_graph(rng, 60, 0.1)))
 
 
 def test_annealing_samples_by_the_cost_of_a_clustering():

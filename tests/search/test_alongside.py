@@ -36,6 +36,7 @@ def facts(result):
 def eager(monkeypatch):
     """It begins at once, and local search leaves it something to do."""
     monkeypatch.setattr(alongside, "EASY", 0.0)
+    monkeypatch.setattr(alongside, "EASY_DENSE", 0.0)
     monkeypatch.setattr(alongside, "EASY_PER_EDGE", 0.0)
     monkeypatch.setattr(alongside, "LARGE", 0)
     monkeypatch.setattr(
@@ -103,6 +104,7 @@ def test_while_the_lp_is_quick_it_does_its_share_only(eager, monkeypatch):
     monkeypatch.setattr(alongside, "LARGE", 10**9)
     monkeypatch.setattr(alongside, "FREE_WORK", 1e9)
     monkeypatch.setattr(alongside, "EASY", 1.0)
+    monkeypatch.setattr(alongside, "EASY_DENSE", 1.0)
     monkeypatch.setattr(alongside, "FREE_WAIT", 3)
     graph = random_graph(np.random.default_rng(0), 60, 0.5)
     clock, steps, step = Clock(None), [], Evolution.step

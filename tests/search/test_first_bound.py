@@ -94,13 +94,16 @@ def test_rounds_of_the_ascent_are_no_rounds_of_the_lp():
     assert phases.count("ascent") > 1
 
 
-def test_auto_is_for_instances_with_many_edges():
+def test_auto_is_for_instances_with_many_edges_that_are_not_dense():
     small = random_graph(np.random.default_rng(8), 20, 0.8)
     large = Graph(40_000, np.stack([np.arange(39_999), np.arange(1, 40_000)], 1), np.ones(39_999))
-    assert not ascends(small, "auto")
-    assert ascends(large, "auto")
-    assert ascends(small, True)
-    assert not ascends(large, False)
+    dense = Graph(210, np.stack(np.triu_indices(210, 1), 1), np.ones(21_945))
+    assert not ascends(small, Options())
+    assert ascends(large, Options())
+    assert not ascends(dense, Options())
+    assert ascends(dense, Options(odd_wheels=False))  # its LP is HiGHS' then
+    assert ascends(small, Options(dual_ascent=True))
+    assert not ascends(large, Options(dual_ascent=False))
     assert Options.paper().dual_ascent is False
 
 

@@ -229,7 +229,7 @@ def test_rows_whenever_a_root_is_violated(options):
     rng = np.random.default_rng(11)
     graph = random_graph(rng, 30, 0.3)
     cover = vertex_cover(graph, "greedy")
-    engine = make_engine(graph, cover, options, rng, CPU)
+    engine = make_engine(graph, cover, options, 0, CPU)
     x = graph.negative.astype(float)
     separation = engine.separate(x, Clock(None))
     assert separation.violated_roots == len(violated_roots(graph, cover, x)[0])
@@ -244,7 +244,7 @@ def test_a_flow_of_zeros_falls_back_on_the_shortest_cycles(monkeypatch):
     monkeypatch.setattr(ReferenceSolver, "_run", lambda self, m: Flow(np.zeros(m), np.zeros(1)))
     graph = Graph.from_edges([0, 1, 0], [1, 2, 2], [2.0, 3.0, -1.0])
     cover = vertex_cover(graph, "greedy")
-    engine = make_engine(graph, cover, Options(), np.random.default_rng(0), CPU)
+    engine = make_engine(graph, cover, Options(), 0, CPU)
     rows = engine.separate(graph.negative.astype(float), Clock(None)).rows
     assert len(rows) == 1
     assert sorted(rows.values) == [-1, -1, 1]

@@ -2,10 +2,11 @@
 
 A ball has NODES nodes, the root first, and ROWS rows of WIDTH slots. A slot is an edge of E+ seen
 from one of its ends. Row k belongs to node k; a node with more than WIDTH edges has further rows,
-which ``owner`` tells. Flow is not conserved at the root: it needs no slots of its own.
+which ``owner`` tells. Flow is not conserved at the root: it needs no slots of its own. Arrays are
+[WIDTH, ROWS], so that what is done with rows is done with vectors.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,22 +26,17 @@ PER_HOP = 1e-9
 SEARCHED = 4 * NODES
 """Nodes that a search from a root settles, at least: of these the ball has the best."""
 
-LANES = 4
-"""Balls of one root, at most, where the paths to its violated edges do not fit into one."""
-
 
 class Balls(NamedTuple):
-    """Balls, one a lane; the first axis of every array.
+    """Balls, one a lane and a root; the first axis of every array.
 
     Attributes
     ----------
-    root : (lanes,) ints
-        Number of the root in the list of roots that was given.
     nodes : (lanes, NODES) ints
         Node ids, nearest first; -1 where there is none.
-    neighbor : (lanes, ROWS, WIDTH) int32
+    neighbor : (lanes, WIDTH, ROWS) int32
         Local id of the other end of a slot.
-    edge : (lanes, ROWS, WIDTH) int32
+    edge : (lanes, WIDTH, ROWS) int32
         Edge id, -1 for an empty slot.
     owner : (lanes, ROWS - NODES) int32
         The node that a further row belongs to.
@@ -50,7 +46,6 @@ class Balls(NamedTuple):
         By how much the most violated cycle inequality of the lane is violated.
     """
 
-    root: IntArray
     nodes: IntArray
     neighbor: NDArray[np.int32]
     edge: NDArray[np.int32]
@@ -59,7 +54,7 @@ class Balls(NamedTuple):
     margin: FloatArray
 
     def __len__(self) -> int:
-        return len(self.root)
+        return len(self.nodes)
 
 
 def gather_balls(
@@ -75,25 +70,22 @@ def gather_balls(
     """The balls of some roots: root r has the violated edges ``starts[r] : starts[r + 1]``.
 
     A ball holds the shortest paths to the nearest of the root's targets, as many as fit, then the
-    nodes on the most violated paths, up to ``most`` in all. What does not fit makes further balls,
-    while there is room.
+    nodes on the most violated paths, up to ``most`` in all.
     """
-    room = len(roots) + len(roots) // 4 + LANES
+    lanes = len(roots)
     balls = Balls(
-        np.empty(room, np.int64),
-        np.empty((room, NODES), np.int64),
-        np.zeros((room, ROWS, WIDTH), np.int32),
-        np.empty((room, ROWS, WIDTH), np.int32),
-        np.zeros((room, ROWS - NODES), np.int32),
-        np.empty((room, NODES), np.int64),
-        np.zeros(room),
+        np.full((lanes, NODES), -1),
+        np.zeros((lanes, WIDTH, ROWS), np.int32),
+        np.full((lanes, WIDTH, ROWS), -1, np.int32),
+        np.zeros((lanes, ROWS - NODES), np.int32),
+        np.full((lanes, NODES), -1),
+        np.zeros(lanes),
     )
     tree = new_tree(positive)
     with clock.alarm() as stop:
-        count = _gather(positive, tree, x, roots, starts, far_ends, edges, most, balls, stop)
+        _gather(positive, tree, x, roots, starts, far_ends, edges, most, balls, stop)
     clock.check()
-    some: list[Any] = [array[:count] for array in balls]
-    return Balls(*some)
+    return balls
 
 
 @compiled
@@ -108,86 +100,58 @@ def _gather(
     most: int,
     balls: Balls,
     stop: BoolArray,
-) -> int:
-    """Fill in the balls of all roots, unless stopped; returns how many there are."""
+) -> None:
+    """Fill in the balls of all roots, unless stopped."""
     n = len(positive.starts) - 1
     local = np.full(n, -1)
     path = np.empty(n, np.int64)
     degree, back, slack = np.empty(NODES, np.int64), new_tree(positive), np.empty(n)
-    lane = 0
-    for r in range(len(roots)):
+    for lane in range(len(roots)):
         if stop[0]:
             break
-        first, last = starts[r], starts[r + 1]
+        root, nodes, first, last = roots[lane], balls.nodes[lane], starts[lane], starts[lane + 1]
         reach = 0.0
         for j in range(first, last):
             reach = max(reach, x[edges[j]])
             tree.wanted[far_ends[j]] = True
-        root = roots[r]
         touched = search(root, positive, tree, x, x, -1.0, PER_HOP, reach, n + 1, SEARCHED, n)
-        missing = 0
-        for j in range(first, last):
-            missing += tree.distance[far_ends[j]] == np.inf
-        if missing > 0:
+        if np.any(tree.distance[far_ends[first:last]] == np.inf):
             clear(tree, touched)
             touched = search(root, positive, tree, x, x, -1.0, PER_HOP, reach, last - first, n, n)
         for j in range(first, last):
             tree.wanted[far_ends[j]] = False
-        seen = _by_slack(positive, tree, back, x, far_ends[first:last], edges[first:last], slack)
-        order = first + np.argsort(tree.distance[far_ends[first:last]], kind="mergesort")
-        done = np.zeros(last - first, np.bool_)
-        for ball in range(LANES):
-            if ball > 0 and lane + len(roots) - r > len(balls.root):
+        nodes[0], local[root], size, extra = root, 0, 1, 0
+        degree[:] = 0
+        for j in first + np.argsort(tree.distance[far_ends[first:last]], kind="mergesort"):
+            length, v = 0, far_ends[j]
+            if tree.distance[v] == np.inf:
                 break
-            nodes, target = balls.nodes[lane], balls.target[lane]
-            nodes[:], target[:], balls.edge[lane] = -1, -1, -1
-            nodes[0], local[root], size, extra, found = root, 0, 1, 0, 0
-            degree[:] = 0
-            for j in order:
-                if done[j - first]:
-                    continue
-                length, v = 0, far_ends[j]
-                if tree.distance[v] == np.inf:
-                    continue
-                while local[v] < 0:
-                    path[length] = v
-                    length += 1
-                    v = tree.parent[v]
-                if size + length > NODES:
-                    continue
-                before, before_extra = size, extra
-                for i in range(length - 1, -1, -1):
-                    extra = _add(positive, path[i], local, degree, nodes, size, extra)
-                    size += 1
-                if extra > ROWS - NODES:
-                    for i in range(size - 1, before - 1, -1):
-                        _remove(positive, nodes[i], local, degree, nodes, i)
-                    size, extra = before, before_extra
-                    continue
-                target[local[far_ends[j]]] = edges[j]
-                margin = x[edges[j]] - tree.distance[far_ends[j]]
-                balls.margin[lane] = max(balls.margin[lane], margin)
-                done[j - first] = True
-                found += 1
-            if found > 0:
-                for v in seen:
-                    if size >= min(most, NODES):
-                        break
-                    if local[v] < 0:
-                        more = _add(positive, v, local, degree, nodes, size, extra)
-                        if more > ROWS - NODES:
-                            _remove(positive, v, local, degree, nodes, size)
-                        else:
-                            size, extra = size + 1, more
-                _fill(positive, local, size, balls, lane)
-                balls.root[lane] = r
-                lane += 1
-            for i in range(size):
-                local[nodes[i]] = -1
-            if found == 0 or np.all(done):
+            while local[v] < 0:
+                path[length] = v
+                length += 1
+                v = tree.parent[v]
+            if size + length > NODES:
+                continue
+            while length > 0:
+                more = _add(positive, path[length - 1], local, degree, nodes, size, extra)
+                if more < 0:
+                    break
+                size, extra, length = size + 1, more, length - 1
+            if length == 0:
+                v = far_ends[j]
+                balls.target[lane, local[v]] = edges[j]
+                balls.margin[lane] = max(balls.margin[lane], x[edges[j]] - tree.distance[v])
+        for v in _by_slack(positive, tree, back, x, far_ends[first:last], edges[first:last], slack):
+            if size >= min(most, NODES):
                 break
+            if local[v] < 0:
+                more = _add(positive, v, local, degree, nodes, size, extra)
+                if more >= 0:
+                    size, extra = size + 1, more
+        _fill(positive, local, size, balls, lane)
+        for i in range(size):
+            local[nodes[i]] = -1
         clear(tree, touched)
-    return lane
 
 
 @compiled
@@ -244,28 +208,22 @@ def _add(
     size: int,
     extra: int,
 ) -> int:
-    """Put a node into the ball; returns how many further rows this needs in all."""
-    nodes[size], local[v] = v, size
+    """Put a node into the ball; how many further rows this needs in all, -1 if there are none."""
+    edges = 0
     for k in range(positive.starts[v], positive.starts[v + 1]):
         u = local[positive.neighbours[k]]
-        if u >= 0 and u != size:
-            for end in (u, size):
-                if end > 0:
-                    extra += degree[end] > 0 and degree[end] % WIDTH == 0
-                    degree[end] += 1
+        if u >= 0:
+            edges += 1
+            extra += u > 0 and degree[u] > 0 and degree[u] % WIDTH == 0
+    extra += max(0, edges - 1) // WIDTH
+    if extra > ROWS - NODES:
+        return -1
+    for k in range(positive.starts[v], positive.starts[v + 1]):
+        u = local[positive.neighbours[k]]
+        if u >= 0:
+            degree[u] += 1
+    nodes[size], local[v], degree[size] = v, size, edges
     return extra
-
-
-@compiled
-def _remove(
-    positive: Adjacency, v: int, local: IntArray, degree: IntArray, nodes: IntArray, at: int
-) -> None:
-    """Take out the node that was put in last."""
-    for k in range(positive.starts[v], positive.starts[v + 1]):
-        u = local[positive.neighbours[k]]
-        if u > 0 and u != at:
-            degree[u] -= 1
-    degree[at], local[v], nodes[at] = 0, -1, -1
 
 
 @compiled
@@ -282,6 +240,6 @@ def _fill(positive: Adjacency, local: IntArray, size: int, balls: Balls, lane: i
                 row = extra
                 balls.owner[lane, row - NODES] = i
                 extra += 1
-            balls.neighbor[lane, row, d % WIDTH] = j
-            balls.edge[lane, row, d % WIDTH] = positive.edges[k]
+            balls.neighbor[lane, d % WIDTH, row] = j
+            balls.edge[lane, d % WIDTH, row] = positive.edges[k]
             d += 1

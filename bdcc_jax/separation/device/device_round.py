@@ -96,16 +96,15 @@ class DeviceRound:
             clock,
         )
         parts, served = [], np.zeros(len(cover), bool)
-        if len(balls) > 0:
-            problems = self._problems(balls, x)
-            with clock.device_call():
-                slot, amount = self._devices.solve_balls(problems, self._settings, clock.check)
-            for kind in range(len(slot)):
-                some, lane = rows_of_chains(
-                    self._graph, balls, slot[kind], amount[kind], x, self._options.rows
-                )
-                served[roots[balls.root[lane]]] = True
-                parts.append(some)
+        problems = self._problems(balls, x)
+        with clock.device_call():
+            slot, amount = self._devices.solve_balls(problems, self._settings, clock.check)
+        for kind in range(len(slot)):
+            some, lane = rows_of_chains(
+                self._graph, balls, slot[kind], amount[kind], x, self._options.rows
+            )
+            served[roots[lane]] = True
+            parts.append(some)
         # Of a root whose LPs gave nothing that x violates, the shortest violated cycles.
         poor = chosen[~served[self._root_of[chosen]]]
         if len(poor) > 0:
@@ -119,12 +118,12 @@ class DeviceRound:
         size = np.abs(self._graph.weights)
         is_edge, is_target = balls.edge >= 0, balls.target >= 0
         capacity = np.where(is_edge, size[balls.edge], 0.0)
-        by_row = capacity.sum(2)
+        by_row = capacity.sum(1)
         out_of = by_row[:, :NODES].copy()
         np.add.at(out_of, (np.arange(len(balls))[:, None], balls.owner), by_row[:, NODES:])
         # No target sends more than its edges take, and no edge takes more than all targets send.
         supply = np.minimum(np.where(is_target, size[balls.target], 0.0), out_of)
-        unit = supply.max(1)
+        unit = np.where(is_target.any(1), supply.max(1), 1.0)
         capacity = np.minimum(capacity, supply.sum(1)[:, None, None]) / unit[:, None, None]
         price, charge = self._direction(balls)
         return Problems(
@@ -151,7 +150,7 @@ class DeviceRound:
             return inverse[balls.edge], inverse[balls.target]
         lanes, number = len(balls), np.arange(NODES)
         between = self._rng.random((lanes, NODES, NODES))
-        own = np.concatenate([np.tile(number, (lanes, 1)), balls.owner], 1)[:, :, None]
+        own = np.concatenate([np.tile(number, (lanes, 1)), balls.owner], 1)[:, None, :]
         lane = np.arange(lanes)
         low, high = np.minimum(own, balls.neighbor), np.maximum(own, balls.neighbor)
         return between[lane[:, None, None], low, high], between[lane[:, None], number, number]

@@ -36,7 +36,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from .balls import NODES, ROWS
+from .balls import NODES, ROWS, WIDTH
+from .inverses import exact_product, invert
 
 STEP = 0.998
 SUFFICIENT_DECAY, NECESSARY_DECAY, ARTIFICIAL_RESTART = 0.2, 0.5, 0.36
@@ -64,7 +65,7 @@ class Problems(NamedTuple):
     ----------
     neighbor, owner : ints
         As in :class:`.balls.Balls`.
-    cost, capacity, price : (lanes, ROWS, WIDTH)
+    cost, capacity, price : (lanes, WIDTH, ROWS)
         x, w and the Magnanti-Wong direction of every slot; 0 in empty ones.
     reward, supply, charge : (lanes, NODES)
         x, |w| and the direction of the violated edges of E-, at their far ends.
@@ -104,10 +105,12 @@ class Method(NamedTuple):
         Of every slot the neighbour, of every further row the owner, in all lanes end to end.
     edge_step, supply_step : floats
         The primal step sizes S.
-    inverse : (lanes, NODES, ROWS)
-        M, a column for every row of slots.
-    once : (lanes, ROWS, WIDTH)
+    inverse : (lanes, ROWS, NODES)
+        M, a row for every row of slots.
+    once : (lanes, WIDTH, ROWS)
         What a slot counts in a sum over edges.
+    earning : (lanes,)
+        The square of the norm of h as a linear function, with step sizes.
     level, free : (lanes,)
         tau Q, and whether mu is a multiplier or stays 1.
     """
@@ -119,6 +122,7 @@ class Method(NamedTuple):
     supply_step: Array
     inverse: Array
     once: Array
+    earning: Array
     level: Array
     free: Array
 
@@ -135,7 +139,7 @@ def pose(method: Method, before: Point, variant: Array, tau: Array, by_row: Arra
     The variant keeps a share ``tau`` of the value, by the multiplier of a row or by a price.
     """
     lps = method.lps
-    value = jnp.maximum(activity(method, before.f, before.g), 0.0)
+    value = jnp.maximum(activity(method, jnp.abs(before.f), before.g), 0.0)
     spent = dot(method.once * lps.price, jnp.abs(before.f)) + dot(lps.charge, before.g)
     rate = (1.0 - tau) * value / jnp.where(spent > 0.0, spent, 1.0)
     hop = jnp.where(lps.capacity > 0.0, lps.hop[:, None, None], 0.0)
@@ -148,53 +152,38 @@ def pose(method: Method, before: Point, variant: Array, tau: Array, by_row: Arra
 
 
 def prepare(p: Problems) -> Method:
-    """Step sizes and the preconditioner M, one column to a row of slots."""
+    """Step sizes and the preconditioner M, one row to a row of slots."""
     edge_step = jnp.where(p.capacity > 0.0, jnp.clip(p.capacity, SMALLEST_STEP, 1.0), 0.0)
     supply_step = jnp.where(p.supply > 0.0, jnp.clip(p.supply, SMALLEST_STEP, 1.0), 0.0)
-    lanes = p.supply.shape[0]
+    lanes = len(p.supply)
     number = jnp.arange(NODES, dtype=jnp.int32)
-    own = jnp.concatenate([jnp.broadcast_to(number, (lanes, NODES)), p.owner], 1)
-    owned = (number[None, :, None] == own[:, None, :]).astype(jnp.float32)
-    beside = p.neighbor[:, :, :, None] == number
-    by_row = jnp.sum(jnp.where(beside, edge_step[..., None], 0.0), 2)
-    adjacency = jnp.einsum("bnr,brm->bnm", owned, by_row, precision=lax.Precision.HIGHEST)
+    beside = p.neighbor[..., None] == number
+    by_row = over_width(jnp.where(beside, edge_step[..., None], 0.0))
+    owned = (p.owner[:, None, :] == number[:, None]).astype(jnp.float32)
+    adjacency = by_row[:, :NODES] + exact_product(owned, by_row[:, NODES:])
     degree = jnp.sum(adjacency, 2) + supply_step
     # The root is grounded, and nodes without edges get a 1 that touches nothing.
     inside = (number > 0) & (degree > 0.0)
-    diagonal = jnp.where(inside, degree, 1.0)
     both = inside[:, :, None] & inside[:, None, :]
     unit = jnp.eye(NODES, dtype=jnp.float32)
-    matrix = unit * diagonal[:, :, None] - jnp.where(both, adjacency, 0.0)
+    matrix = unit * jnp.where(inside, degree, 1.0)[:, :, None] - jnp.where(both, adjacency, 0.0)
     inverse = jnp.where(both, invert(matrix), 0.0)
+    further = exact_product(jnp.swapaxes(owned, 1, 2), inverse)
     offset = NODES * jnp.arange(lanes, dtype=jnp.int32)
+    # Edges at the root have one slot, others two.
+    once = jnp.where(p.neighbor == 0, 1.0, 0.5)
     return Method(
         lps=p,
         at=p.neighbor + offset[:, None, None],
         own=p.owner + offset[:, None],
         edge_step=edge_step,
         supply_step=supply_step,
-        inverse=jnp.take_along_axis(inverse, own[:, None, :], 2),
-        # Edges at the root have one slot, others two.
-        once=jnp.where(p.neighbor == 0, 1.0, 0.5),
+        inverse=jnp.concatenate([inverse, further], 1),
+        once=once,
+        earning=dot(once * edge_step, p.cost**2) + dot(supply_step, p.reward**2),
         level=jnp.zeros(lanes, jnp.float32),
         free=jnp.zeros(lanes, bool),
     )
-
-
-def invert(matrix: Array) -> Array:
-    """Gauss-Jordan elimination without pivots, then a step of Newton's against its rounding."""
-    unit = jnp.eye(NODES, dtype=matrix.dtype)
-
-    def eliminate(k: Array, m: Array) -> Array:
-        row = lax.dynamic_slice_in_dim(m, k, 1, 1)
-        column = lax.dynamic_slice_in_dim(m, k, 1, 2)
-        pivot = lax.dynamic_slice_in_dim(row, k, 1, 2)
-        here = lax.dynamic_slice_in_dim(unit, k, 1, 0)[None]
-        return m - (column - jnp.swapaxes(here, 1, 2)) * ((row + here) / pivot)
-
-    inverse = lax.fori_loop(0, NODES, eliminate, matrix)
-    product = jnp.matmul(matrix, inverse, precision=lax.Precision.HIGHEST)
-    return jnp.matmul(inverse, 2.0 * unit - product, precision=lax.Precision.HIGHEST)
 
 
 def advance(method: Method, start: Point, checks: Array) -> Point:
@@ -263,8 +252,7 @@ def stepper(m: Method, weight: Array) -> Any:
     supply_step = primal[:, None] * m.supply_step
     cost_step, price_step = edge_step * m.lps.cost, edge_step * m.lps.price
     inverse = dual[:, None, None] * m.inverse
-    norm = dot(m.once * m.edge_step, m.lps.cost**2) + dot(m.supply_step, m.lps.reward**2)
-    mu_step = jnp.where(m.free, dual / jnp.maximum(norm, 1e-30), 0.0)
+    mu_step = jnp.where(m.free, dual / jnp.maximum(m.earning, 1e-30), 0.0)
 
     def step(v: Point) -> Point:
         threshold = price_step + v.mu[:, None, None] * cost_step
@@ -272,9 +260,10 @@ def stepper(m: Method, weight: Array) -> Any:
         f = jnp.clip(t - jnp.clip(t, -threshold, threshold), -m.lps.capacity, m.lps.capacity)
         gain = v.mu[:, None] * m.lps.reward - m.lps.charge
         g = jnp.clip(v.g + supply_step * (gain + v.y), 0.0, m.lps.supply)
-        ahead = jnp.sum(2.0 * f - v.f, -1) - jnp.pad(2.0 * g - v.g, ((0, 0), (0, ROWS - NODES)))
-        y = v.y + jnp.einsum("bnr,br->bn", inverse, ahead, precision=lax.Precision.HIGHEST)
-        h = 2.0 * activity(m, f, g) - activity(m, v.f, v.g)
+        sent = 2.0 * g - v.g
+        out = over_width(2.0 * f - v.f) - jnp.pad(sent, ((0, 0), (0, ROWS - NODES)))
+        y = v.y + jnp.einsum("brn,br->bn", inverse, out, precision=lax.Precision.HIGHEST)
+        h = activity(m, 2.0 * jnp.abs(f) - jnp.abs(v.f), sent)
         return Point(f, g, y, jnp.maximum(v.mu + mu_step * (m.level - h), 0.0))
 
     return step
@@ -296,21 +285,20 @@ def difference(m: Method, y: Array) -> Array:
     """A'y on slots. Gathers on a flat index: batched ones are slow on the CPU."""
     flat = y.reshape(-1)
     here = jnp.concatenate([y, flat.at[m.own].get(mode="promise_in_bounds")], 1)
-    return here[:, :, None] - flat.at[m.at].get(mode="promise_in_bounds")
+    return here[:, None, :] - flat.at[m.at].get(mode="promise_in_bounds")
 
 
-def activity(m: Method, f: Array, g: Array) -> Array:
-    """h: what a flow earns in the subproblem."""
-    return dot(m.lps.reward, g) - dot(m.once * m.lps.cost, jnp.abs(f))
+def activity(m: Method, size: Array, g: Array) -> Array:
+    """h: what a flow of this size on edges, |f|, earns in the subproblem."""
+    return dot(m.lps.reward, g) - dot(m.once * m.lps.cost, size)
 
 
 def norms(m: Method, d: Point) -> tuple[Array, Array]:
     """Squared primal and dual norms of a difference in the metric of the method."""
-    primal = dot(m.once * reciprocal(m.edge_step), d.f**2)
-    primal = primal + dot(reciprocal(m.supply_step), d.g**2)
+    edges, supplies = (jnp.maximum(a, SMALLEST_STEP) for a in (m.edge_step, m.supply_step))
+    primal = dot(m.once / edges, d.f**2) + dot(1.0 / supplies, d.g**2)
     dual = dot(m.once * m.edge_step, difference(m, d.y) ** 2) + dot(m.supply_step, d.y**2)
-    norm = dot(m.once * m.edge_step, m.lps.cost**2) + dot(m.supply_step, m.lps.reward**2)
-    return primal, jnp.where(m.free, 2.0 * (dual + norm * d.mu**2), dual)
+    return primal, jnp.where(m.free, 2.0 * (dual + m.earning * d.mu**2), dual)
 
 
 def fixed_point_error(m: Method, v: Point, t: Point, weight: Array) -> Array:
@@ -318,19 +306,22 @@ def fixed_point_error(m: Method, v: Point, t: Point, weight: Array) -> Array:
     d = jax.tree.map(jnp.subtract, v, t)
     primal, dual = norms(m, d)
     cross = dot(m.once * difference(m, d.y), d.f) - dot(d.y, d.g)
-    cross = cross - d.mu * (activity(m, v.f, v.g) - activity(m, t.f, t.g))
+    cross = cross - d.mu * activity(m, jnp.abs(v.f) - jnp.abs(t.f), d.g)
     return jnp.sqrt(jnp.maximum(weight * primal + dual / weight - 2.0 * STEP * cross, 0.0))
 
 
+def over_width(a: Array) -> Array:
+    """The sum over the slots of every row; a CPU vectorises this, but no sum over one axis."""
+    total = a[:, 0]
+    for w in range(1, WIDTH):
+        total = total + a[:, w]
+    return total
+
+
 def dot(a: Array, b: Array) -> Array:
-    """One inner product a lane; a dot, unlike a sum, is vectorised on the CPU."""
-    a, b = (array.reshape(len(array), -1) for array in (a, b))
-    return jnp.einsum("bi,bi->b", a, b, precision=lax.Precision.HIGHEST)
-
-
-def reciprocal(a: Array) -> Array:
-    """1 / a, and 0 for 0."""
-    return jnp.where(a > 0.0, 1.0 / jnp.where(a > 0.0, a, 1.0), 0.0)
+    """One inner product a lane. Products with ones, unlike sums, are vectorised on the CPU."""
+    by_row = exact_product(a * b, jnp.ones(a.shape[-1], a.dtype))
+    return jnp.sum(by_row.reshape(len(a), -1), 1)
 
 
 def column(per_lane: Array, like: Array) -> Array:
