@@ -16,11 +16,11 @@ from .lagrangian import Lagrangian
 from .master import RISE, WORTH_DROPPING, Master, power_of_two
 from .rows import Rows
 
-ROUGH, FINER, FINEST = 0.1, 0.25, 0.005
+ROUGH, FINER, FINEST = 0.1, 0.25, 0.02
 """Cost and bound may differ by this share of the gap; where no rows are found they become closer,
 by this factor each time, but not beyond the last share."""
 
-MOST = 2000
+MOST = 600
 """Iterations for an LP, at most."""
 
 PROBE = 80

@@ -65,6 +65,9 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
+PAYS = 0.05
+"""The same share for the rows over pairs of a dense instance, of ten rounds."""
+
 FEW, MANY_ROOTS = 0.003, 10_000
 """With so many roots, the LP ends when no more than this share of them are violated: what it still
 misses is in a few places, and cheaper to find there than by LPs of the whole."""
@@ -291,7 +294,7 @@ class Benders:
             both = lambda: (master.proven_bound, self._bounds.cutoff)  # noqa: E731
             least = lambda: master.blur  # noqa: E731
             first = self._engine.separate
-            separators = [CompleteGraphRows(self._graph, PROGRESS, both, least, first)]
+            separators = [CompleteGraphRows(self._graph, PAYS, both, least, first)]
         elif not self._integral and self._options.odd_wheels:
             separators.append(self._wheels)
         turns = cutting_planes(

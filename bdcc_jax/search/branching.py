@@ -45,8 +45,8 @@ FUTILE = 500
 """So many leaves are divided whose gap is within HiGHS' tolerances: beside heavy weights its LP
 does not see the light ones, and the tree would have to list all that these can do."""
 
-PAYS = 0.05
-"""Odd wheels have to close this share of a leaf's gap, or it is divided instead."""
+WHEELS_PAY, PAYS = 0.05, 0.1
+"""Odd wheels, and rows over pairs, have to close this share of a leaf's gap, or it is divided."""
 
 
 CANDIDATES = 8
@@ -231,7 +231,7 @@ class BranchAndBound:
         size = np.abs(graph.weights)
         signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
         engine = PackingEngine(signed, vertex_cover(signed, "greedy", self._clock))
-        return [engine.separate, OddWheels(signed, PAYS, bounds)]
+        return [engine.separate, OddWheels(signed, WHEELS_PAY, bounds)]
 
 
 def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:

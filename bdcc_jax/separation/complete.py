@@ -15,11 +15,11 @@ from ..base.clock import Clock
 from ..instance.completion import pair_ids
 from ..instance.graph import Graph
 from ..lp.rows import Rows
-from .odd_wheels import violated_wheels
+from .partition_search import searched_partitions
 from .separation import Separation
 from .two_partitions import violated_partitions, violated_triangles
 
-TRIANGLES, PARTITIONS, WHEELS = 8, {1: 2, 2: 1}, 1
+TRIANGLES, PARTITIONS, SEARCHED = 8, {1: 2, 2: 1}, 2
 """So many of each in a round for every node, of 2-partitions by the size of the smaller side: with
 more of them the LP becomes slow."""
 
@@ -27,20 +27,14 @@ STALLED = 10.0
 """Triangles must be violated so many times more where rows no longer pay."""
 
 FEW = 1
-"""Wheels, which take the longest to find, wait until there are fewer other rows for every node."""
-
-LONGEST = 0.2
-"""Rim edges longer than this, of 1/2 for all of a violated rim, are not looked at."""
-
-TURNS = 7
-"""The search for wheels begins at another hub each time: about a 7th of all nodes further."""
+"""The search for 2-partitions of any size waits until there are fewer other rows for every node."""
 
 WINDOW = 10
 """Progress is measured over so many rounds."""
 
 
 class CompleteGraphRows:
-    """Triangles, 2-partition inequalities and odd wheels for the loop.
+    """Triangles and 2-partition inequalities for the loop.
 
     Parameters
     ----------
@@ -53,7 +47,7 @@ class CompleteGraphRows:
     least : callable
         Returns by how much x must violate a row: it may be the solution of an LP, or only nearly.
     first : callable, optional
-        Separates cycle inequalities, until it finds none.
+        Separates cycle inequalities, until it finds none or they do not close the share either.
     """
 
     def __init__(
@@ -67,14 +61,17 @@ class CompleteGraphRows:
         self._graph, self._ids = graph, pair_ids(graph.n)
         self._share, self._bounds = share, bounds
         self._least, self._first = least, first
-        self._lower: list[float] = []  # the bounds of the rounds so far
+        self._before = -inf  # the lower bound when cycles were last looked for
+        self._lower: list[float] = []  # the bounds of the rounds since then
 
     def __call__(self, x: FloatArray, clock: Clock) -> Separation:
         """Rows that x violates."""
         if self._first is not None:
-            found = self._first(x, clock)
-            if len(found.rows) > 0 or not found.satisfied:
-                return found
+            lower, upper = self._bounds()
+            if lower - self._before >= self._share * (upper - lower):
+                self._before, found = lower, self._first(x, clock)
+                if len(found.rows) > 0 or not found.satisfied:
+                    return found
             self._first = None
         with clock.measure("subproblems"):
             return self._violated(x, clock)
@@ -91,12 +88,7 @@ class CompleteGraphRows:
         if pays:
             parts += [violated_partitions(ids, x, sides, PARTITIONS[sides] * n) for sides in (1, 2)]
             if sum(map(len, parts)) < FEW * n:
-                first, enough = len(self._lower) * n // TURNS % n, WHEELS * n
-                parts.append(
-                    violated_wheels(
-                        self._graph, x, clock, first=first, enough=enough, longest=LONGEST
-                    )
-                )
+                parts.append(searched_partitions(ids, x, len(self._lower), SEARCHED * n))
         rows = Rows.concatenate(parts)  # three against one are a wheel, too
         rows = rows.take(
             np.isin(np.arange(len(rows)), np.unique(rows.keys(), return_index=True)[1])

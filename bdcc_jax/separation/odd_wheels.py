@@ -39,15 +39,9 @@ def violated_wheels(
     graph: Graph,
     x: FloatArray,
     clock: Clock | None = None,
-    *,
-    first: int = 0,
-    enough: float = inf,
-    longest: float = 0.5,
 ) -> Rows:
     """Odd wheels that x violates, at most one for every hub and rim edge.
 
-    The hubs are looked at in turn, beginning with the ``first``, until there are enough wheels;
-    rim edges may have a length c of at most ``longest``.
     Raises TimeLimitReached if the clock ends the search before there is any.
 
     Examples
@@ -62,7 +56,7 @@ def violated_wheels(
     u, v = graph.edges.T
     with (clock or Clock(None)).alarm() as stop:
         edges = adjacency(graph.n, u, v, np.arange(graph.m))
-        rims, spokes, ends = _wheels(edges, x, first, enough, longest, stop)
+        rims, spokes, ends = _wheels(edges, x, stop)
         if stop[0] and len(ends) == 1:
             raise TimeLimitReached
     lengths = np.diff(ends)
@@ -105,7 +99,7 @@ class OddWheels:
 
 @compiled
 def _wheels(
-    edges: Adjacency, x: FloatArray, first: int, enough: float, longest: float, stop: BoolArray
+    edges: Adjacency, x: FloatArray, stop: BoolArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Rim edges and spokes of all wheels, one after another, and where each begins.
 
@@ -115,17 +109,16 @@ def _wheels(
     n = len(starts) - 1
     local = np.full(n, -1)
     rims, spokes, ends = [0 for _ in range(0)], [0 for _ in range(0)], [0]
-    for turn in range(n):
-        if stop[0] or len(ends) > enough:
+    for hub in range(n):
+        if stop[0]:
             break
-        hub = (first + turn) % n
         around = [0 for _ in range(0)]
         for k in range(starts[hub], starts[hub + 1]):
             if FRACTIONAL_SPOKE < x[ids[k]] < 1.0 - FRACTIONAL_SPOKE:
                 local[neighbours[k]] = len(around)
                 around.append(k)
         if len(around) >= 3:
-            _rims(edges, around, local, x, longest, rims, spokes, ends, stop)
+            _rims(edges, around, local, x, rims, spokes, ends, stop)
         for k in around:
             local[neighbours[k]] = -1
     return np.array(rims), np.array(spokes), np.array(ends)
@@ -138,7 +131,6 @@ def _two_copies(
     local: IntArray,
     x: FloatArray,
     spoke: IntArray,
-    longest: float,
 ) -> tuple[Adjacency, IntArray, FloatArray]:
     """The edges between the neighbours of a hub, from either copy of the graph to the other.
 
@@ -158,7 +150,7 @@ def _two_copies(
                 continue
             # Below 0 only by what the LP solver's tolerance lets cycle inequalities be off.
             c = max(0.0, 0.5 - x[ids[k]] + 0.5 * (x[spoke[i]] + x[spoke[j]]))
-            if c < longest - LEAST_VIOLATION:
+            if c < 0.5 - LEAST_VIOLATION:
                 head.append(j)
                 edge.append(ids[k])
                 length.append(c)
@@ -176,7 +168,6 @@ def _rims(
     around: list[int],
     local: IntArray,
     x: FloatArray,
-    longest: float,
     rims: list[int],
     spokes: list[int],
     ends: list[int],
@@ -187,7 +178,7 @@ def _rims(
     spoke = np.empty(size, np.int64)
     for i in range(size):
         spoke[i] = edges.edges[around[i]]
-    copies, edge, length = _two_copies(edges, around, local, x, spoke, longest)
+    copies, edge, length = _two_copies(edges, around, local, x, spoke)
     unused = np.ones(len(edge))
     tree = new_tree(copies)
     last = np.full(size, -1)  # the start whose rim a node is on

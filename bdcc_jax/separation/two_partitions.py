@@ -87,24 +87,47 @@ def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> 
     ([0.5], [1.0])
     """
     nodes, starts, amount = _stars(ids, x) if sides == 1 else _pairs(ids, x)
-    sizes = np.diff(starts) - sides
-    entries = sizes * sides + sizes * (sizes - 1) // 2 + sides * (sides - 1) // 2
+    return deepest(ids, np.full(len(amount), sides), nodes, starts, amount, len(x), most)
+
+
+def deepest(
+    ids: IntArray,
+    sizes: IntArray,
+    nodes: IntArray,
+    starts: IntArray,
+    amount: FloatArray,
+    m: int,
+    most: int,
+) -> Rows:
+    """The rows of 2-partitions: ``sizes`` of S, the nodes of S and T, and where these begin.
+
+    By the ``amount`` that x violates each, divided by the norm of the row, the largest first.
+    """
+    others = np.diff(starts) - sizes
+    inner, between = (sizes * (sizes - 1) + others * (others - 1)) // 2, sizes * others
+    entries = inner + between
     order = np.argsort(-amount / np.sqrt(entries), kind="stable")
-    chosen, pairs = _chosen(ids, nodes, starts, order, sides, len(x), most)
-    inner = entries[chosen] - sides * sizes[chosen]
-    lengths = np.column_stack([inner, sides * sizes[chosen]]).ravel()
-    d = sizes[chosen] - sides
+    chosen, pairs = _chosen(ids, nodes, starts, order, sizes, m, most)
+    d = np.abs(others - sizes)[chosen]
     return Rows(
         np.concatenate([[0], np.cumsum(entries[chosen])]),
         pairs.astype(np.int32),
-        np.repeat(np.tile([1.0, -1.0], len(chosen)), lengths),
+        np.repeat(
+            np.tile([1.0, -1.0], len(chosen)), np.column_stack([inner, between])[chosen].ravel()
+        ),
         d * (d - 1) / 2,
     )
 
 
 @compiled
 def _chosen(
-    ids: IntArray, nodes: IntArray, starts: IntArray, order: IntArray, sides: int, m: int, most: int
+    ids: IntArray,
+    nodes: IntArray,
+    starts: IntArray,
+    order: IntArray,
+    sizes: IntArray,
+    m: int,
+    most: int,
 ) -> tuple[IntArray, IntArray]:
     """The first 2-partitions whose spokes are not in too many, and the pairs of each.
 
@@ -113,12 +136,12 @@ def _chosen(
     used = np.zeros(m, np.int64)
     chosen, pairs = [0 for _ in range(0)], [0 for _ in range(0)]
     for i in order:
-        first, others = starts[i], starts[i] + sides
+        first, others = starts[i], starts[i] + sizes[i]
         after, total = starts[i + 1], 0
         for a in range(first, others):
             for b in range(others, after):
                 total += used[ids[nodes[a], nodes[b]]]
-        if total > PER_EDGE * sides * (after - others):
+        if total > PER_EDGE * sizes[i] * (after - others):
             continue
         for begin, end in ((first, others), (others, after)):
             for a in range(begin, end):

@@ -1,6 +1,6 @@
 """2-partitions and triangles of complete graphs: valid, violated, and found where there are any."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from bdcc_jax.proofs.rows_in_nodes import in_nodes
 from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.complete import CompleteGraphRows
 from bdcc_jax.separation.paper.ball import VIOLATION
+from bdcc_jax.separation.partition_search import searched_partitions
 from bdcc_jax.separation.separation import Separation
 from bdcc_jax.separation.two_partitions import (
     LEAST_VIOLATION,
@@ -38,6 +39,34 @@ def as_matrix(rows, m):
     return matrix
 
 
+def check(graph, rows, x, cuts):
+    """2-partitions of whatever size that hold for every clustering, and not for x."""
+    matrix, ids, sizes = as_matrix(rows, graph.m), pair_ids(graph.n), set()
+    assert (matrix @ cuts.T <= rows.upper[:, None]).all()
+    assert (rows.violation(x) > LEAST_VIOLATION - 1e-9).all()
+    for ((kind, factor, nodes),), row, upper in zip(
+        in_nodes(graph, rows), matrix, rows.upper, strict=True
+    ):
+        p = 1 if kind in ("wheel", "cycle") else kind  # three against one, two against one
+        first, second = nodes[:p], nodes[p:]
+        if kind == "cycle":
+            first, second = [nodes[1]], [nodes[0], nodes[2]]
+        sizes.add(p)
+        expected = np.zeros(graph.m)
+        for side in (first, second):
+            for a, b in combinations(side, 2):
+                expected[ids[a, b]] = 1.0
+        expected[ids[np.ix_(first, second)].ravel()] = -1.0
+        assert (factor, row.tolist()) == (1.0, expected.tolist())
+        d = len(second) - len(first)
+        assert upper == d * (d - 1) / 2
+    return sizes
+
+
+def points(rng, n, m):
+    return metric(rng, n) if rng.random() < 0.5 else rng.choice([0.0, 0.5, 1.0], m)
+
+
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("n", [5, 7, 8])
 def test_rows_hold_for_every_clustering_and_are_violated(n, sides):
@@ -45,28 +74,42 @@ def test_rows_hold_for_every_clustering_and_are_violated(n, sides):
     graph = completed(Graph(n, [(0, 1)], [1.0]))[0]
     cuts, found = all_cuts(graph), 0
     for _ in range(30):
-        x = metric(rng, n) if rng.random() < 0.5 else rng.choice([0.0, 0.5, 1.0], graph.m)
+        x = points(rng, n, graph.m)
         rows = violated_partitions(pair_ids(n), x, sides, most=20)
-        matrix = as_matrix(rows, graph.m)
-        assert (matrix @ cuts.T <= rows.upper[:, None]).all()
-        assert (rows.violation(x) > LEAST_VIOLATION - 1e-9).all()
-        for ((kind, factor, nodes),), row, upper in zip(
-            in_nodes(graph, rows), matrix, rows.upper, strict=True
-        ):
-            p = 1 if kind == "wheel" else kind  # three against one
-            first, second = nodes[:p], nodes[p:]
-            assert (p, factor) == (sides, 1.0)
-            expected = np.zeros(graph.m)
-            ids = pair_ids(n)
-            for side in (first, second):
-                for a, b in combinations(side, 2):
-                    expected[ids[a, b]] = 1.0
-            expected[ids[np.ix_(first, second)].ravel()] = -1.0
-            assert row.tolist() == expected.tolist()
-            d = len(second) - len(first)
-            assert upper == d * (d - 1) / 2
+        assert check(graph, rows, x, cuts) <= {sides}
         found += len(rows)
     assert found > 3
+
+
+@pytest.mark.parametrize("n", [5, 7, 8])
+def test_searches_find_partitions_of_all_sizes_each_once(n):
+    rng = np.random.default_rng(n)
+    graph = completed(Graph(n, [(0, 1)], [1.0]))[0]
+    cuts, sizes = all_cuts(graph), set()
+    for seed in range(30):
+        x = points(rng, n, graph.m)
+        rows = searched_partitions(pair_ids(n), x, seed, most=200)
+        sizes |= check(graph, rows, x, cuts)
+        assert len(np.unique(rows.keys())) == len(rows)
+        again = searched_partitions(pair_ids(n), x, seed, most=200)
+        assert again.keys().tolist() == rows.keys().tolist()
+    assert sizes == set(range(1, (n + 1) // 2))
+
+
+def test_searches_find_the_most_violated_one():
+    """Of small graphs, by comparison with all ways to choose S and T."""
+    rng, n = np.random.default_rng(0), 6
+    ids, missed = pair_ids(n), 0
+    for seed in range(20):
+        x = metric(rng, n)
+        z = np.where(ids < 0, 0.0, 1.0 - x[ids])
+        best = 0.0
+        for b in product((-1.0, 0.0, 1.0), repeat=n):
+            b = np.array(b)
+            best = max(best, -(b @ z @ b) / 2 - min((b < 0).sum(), (b > 0).sum()))
+        found = searched_partitions(ids, x, seed, most=10**6).violation(x)
+        missed += best > LEAST_VIOLATION and max(found, default=0.0) < best - 1e-9
+    assert missed <= 2
 
 
 def test_triangles_are_found_iff_there_are_any():
