@@ -138,7 +138,7 @@ class Evolution:
 
     def _fuse_proposal(self, stop: BoolArray) -> None:
         before = self.cost
-        self._offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
+        self.offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
         self._in_vain = 0 if before - self.cost > PAYS * abs(before) else self._in_vain + 1
         self.settled = self._in_vain == (1 if self._matrix is None else DENSE_TRIALS)
 
@@ -187,7 +187,7 @@ class Evolution:
         price = cost(self._links, labels)
         if not stop[0] and all(price != known for known, _ in self._elite):
             self._elite = sorted([*self._elite, (price, labels)], key=lambda e: e[0])[:ELITE]
-        self._offer(self._fuse(self.labels, labels, CROSSING, stop))
+        self.offer(self._fuse(self.labels, labels, CROSSING, stop))
 
     def _propose(self, stop: BoolArray) -> IntArray:
         if self._matrix is not None:
@@ -200,7 +200,8 @@ class Evolution:
         self.work += arcs
         return labels
 
-    def _offer(self, labels: IntArray) -> None:
+    def offer(self, labels: IntArray) -> None:
+        """Take a clustering, of labels by first appearance, for the best if it is better."""
         price = cost(self._links, labels)
         if price < self.cost:
             self.labels, self.cost = labels, price

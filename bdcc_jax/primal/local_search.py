@@ -29,14 +29,6 @@ def longer_work(graph: Graph) -> int:
     return min(DENSE_WORK * graph.m, MOST_WORK) if 2 * graph.m >= DENSE * graph.n else 0
 
 
-def longer_search(graph: Graph, labels: IntArray, *, seed: int, clock: Clock) -> IntArray:
-    """A better clustering, after ``longer_work``."""
-    search = Evolution(graph, labels, seed=seed)
-    with clock.alarm() as stop:
-        search.run(longer_work(graph), stop)
-    return search.labels
-
-
 def _nobody(labels: IntArray) -> None:
     """Is told of nothing."""
 

@@ -8,7 +8,7 @@ from ..base.clock import Clock
 from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..options import Options
-from ..primal import fuse, longer_search, longer_work, lp_guided, rounding
+from ..primal import Evolution, fuse, longer_work, lp_guided, rounding
 from .alongside import Alongside
 from .bounds import Bounds
 
@@ -16,7 +16,7 @@ GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
 
 LONGER_WORK = 0.02
-"""Work of the LP for every arc of a longer search, before that begins: it takes about as long."""
+"""Work of the LP for every arc of a longer search, before it is its turn: it takes about as long."""
 
 
 class Clusterings:
@@ -55,7 +55,8 @@ class Clusterings:
         self._seed, self._clock, self._tell = seed, clock, tell
         self._alongside: Alongside | None = None
         self._began_at = self._guided_at = clock.work
-        self._longer = longer_work(graph)
+        self._search: Evolution | None = None
+        self._turn = longer_work(graph)  # arcs that it reads when it is its turn; 0: no more
 
     @contextmanager
     def searching(self, wanted: bool, *, at_once: bool = False) -> Iterator[None]:
@@ -90,22 +91,31 @@ class Clusterings:
                 else:
                     continue
                 bounds.offer(labels)
-            if clock.work - self._began_at >= LONGER_WORK * self._longer:
+            searched = 0 if self._search is None else self._search.work
+            if clock.work - self._began_at >= LONGER_WORK * (searched + self._turn):
                 self._search_longer()
             beside = None if self._alongside is None else self._alongside.better()
             if beside is not None:
                 bounds.offer(fuse(graph, bounds.labels, beside, clock=clock))
 
     def search_longer(self) -> None:
-        """The LP is over and leaves a gap: on a dense instance, search once for longer."""
+        """The LP is over and leaves a gap: on a dense instance, search for longer."""
         with self._clock.measure("rounding"):
             self._search_longer()
 
     def _search_longer(self) -> None:
-        bounds, clock = self._bounds, self._clock
-        if self._longer > 0 and self._alongside is not None and not bounds.verdict:
-            self._longer = 0
-            bounds.offer(longer_search(self._graph, bounds.labels, seed=self._seed, clock=clock))
+        """A turn of the search, the next twice as long; one that finds nothing is the last."""
+        bounds = self._bounds
+        if self._turn == 0 or self._alongside is None or bounds.verdict:
+            return
+        if self._search is None:
+            self._search = Evolution(self._graph, bounds.labels, seed=self._seed)
+        search, before = self._search, bounds.upper
+        search.offer(bounds.labels)
+        with self._clock.alarm() as stop:
+            search.run(search.work + self._turn, stop)
+        bounds.offer(search.labels)
+        self._turn = 2 * self._turn if bounds.upper < before else 0
 
     def _may_be_guided(self) -> bool:
         """Whether the LP has worked for long enough that a search takes a small share of it."""
