@@ -4,16 +4,17 @@ from .evolution import Evolution
 from .fusion import fuse
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
-from .local_search import fusions, local_search, longer_work
+from .local_search import first_turn, fusions, is_clustered_poorly, local_search
 from .lp_guided import lp_guided
 
 __all__ = [
     "Evolution",
+    "first_turn",
     "fuse",
     "fusions",
     "greedy_additive",
+    "is_clustered_poorly",
     "kernighan_lin",
     "local_search",
-    "longer_work",
     "lp_guided",
 ]

@@ -15,18 +15,25 @@ from .kernighan_lin import kernighan_lin
 SLOW = 10_000
 """Graphs with so many edges take some 10 ms a step."""
 
-DENSE, DENSE_WORK, MOST_WORK = 20, 2_000, 3_000_000
-"""With a mean degree of so much greedy clusterings are poor: where the LP is not quicker, a search
-pays that takes so many arcs an edge, and at most so many in all, some 20 ms."""
+DENSE = 20
+"""With a mean degree of so much greedy clusterings are poor: a longer search pays beside the LP."""
+
+TURN_PER_EDGE, MOST_TURN = 2_000, 3_000_000
+"""Arcs that its first turn reads for every edge, and at most: some 20 ms."""
 
 STEEP = 4
 """Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time;
 so they do where proposals are annealed."""
 
 
-def longer_work(graph: Graph) -> int:
-    """Arcs that a search is worth where the LP is not quick: none on sparse graphs."""
-    return min(DENSE_WORK * graph.m, MOST_WORK) if 2 * graph.m >= DENSE * graph.n else 0
+def is_clustered_poorly(graph: Graph) -> bool:
+    """Whether greedy clusterings are poor, so that a longer search pays before the LP is over."""
+    return 2 * graph.m >= DENSE * graph.n
+
+
+def first_turn(graph: Graph) -> int:
+    """Arcs that a longer search reads before it is asked whether it pays."""
+    return min(TURN_PER_EDGE * graph.m, MOST_TURN)
 
 
 def _nobody(labels: IntArray) -> None:

@@ -19,7 +19,7 @@ from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
 from ..instance.graph import Graph
-from ..primal import Evolution, longer_work
+from ..primal import Evolution, is_clustered_poorly
 from .bounds import Bounds
 
 EASY, EASY_PER_EDGE, EASY_DENSE = 1e7, 400, 2e6
@@ -78,7 +78,9 @@ class Alongside:
     ) -> None:
         self._graph, self._bounds, self._clock = graph, bounds, clock
         self._seed, self._tell = seed, tell
-        easy = EASY_DENSE if longer_work(graph) else max(EASY, EASY_PER_EDGE * graph.m)
+        easy = max(EASY, EASY_PER_EDGE * graph.m)
+        if is_clustered_poorly(graph):
+            easy = EASY_DENSE
         self._long_at = clock.work + FREE_WORK * easy
         self._last = clock.work + easy  # of the LP's work, what has had its share
         self._waited, self._free = 0, False

@@ -8,7 +8,7 @@ from ..base.clock import Clock
 from ..instance.cover import Cover
 from ..instance.graph import Graph
 from ..options import Options
-from ..primal import Evolution, fuse, longer_work, lp_guided, rounding
+from ..primal import Evolution, first_turn, fuse, is_clustered_poorly, lp_guided, rounding
 from .alongside import Alongside
 from .bounds import Bounds
 
@@ -16,7 +16,7 @@ GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
 
 LONGER_WORK = 0.02
-"""Work of the LP for every arc of a longer search, before it is its turn: it takes about as long."""
+"""Work of the LP for every arc of a longer search before it is its turn: they take about as long."""
 
 
 class Clusterings:
@@ -56,7 +56,8 @@ class Clusterings:
         self._alongside: Alongside | None = None
         self._began_at = self._guided_at = clock.work
         self._search: Evolution | None = None
-        self._turn = longer_work(graph)  # arcs that it reads when it is its turn; 0: no more
+        # Arcs that it reads when it is its turn; 0: not now.
+        self._turn = first_turn(graph) if is_clustered_poorly(graph) else 0
 
     @contextmanager
     def searching(self, wanted: bool, *, at_once: bool = False) -> Iterator[None]:
@@ -102,6 +103,12 @@ class Clusterings:
         """The LP is over and leaves a gap: on a dense instance, search for longer."""
         with self._clock.measure("rounding"):
             self._search_longer()
+
+    def search_before_branching(self) -> None:
+        """What the LP leaves open is hard: sparse instances are searched for longer, too."""
+        if self._search is None:
+            self._turn = first_turn(self._graph)
+            self.search_longer()
 
     def _search_longer(self) -> None:
         """A turn of the search, the next twice as long; one that finds nothing is the last."""

@@ -8,7 +8,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, fusions, local_search, longer_work
+from ..primal import fuse, fusions, is_clustered_poorly, local_search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -75,7 +75,7 @@ def _presolve(job: Job) -> None:
 def _first_clustering(job: Job) -> IntArray:
     """What is found quickly: on dense graphs contraction is poor, and fusions take no longer."""
     graph, setting = job.graph, job.setting
-    if not longer_work(graph) or setting.accelerator:
+    if not is_clustered_poorly(graph) or setting.accelerator:
         return contraction(job)
     return fusions(graph, rounds=8, seed=setting.seed, clock=job.clock, tell=job.start_from)
 
@@ -185,6 +185,7 @@ def _solve(job: Job) -> None:
             return
     job.log("branch and bound on %d edges", graph.m)
     with benders.clusterings.searching(job.heuristics, at_once=is_dense(graph)):
+        benders.clusterings.search_before_branching()
         benders.branch(tree)
 
 
