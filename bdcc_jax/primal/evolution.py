@@ -112,11 +112,6 @@ class Evolution:
         self._steps = float((FIRST if self._matrix is None else DENSE_FIRST) * graph.n)
         self._spent = [0, 0, 0]  # on chains, crossings and annealing
 
-    @property
-    def anneals_proposals(self) -> bool:
-        """Whether the graph is dense: no move of a node improves a clustering that was annealed."""
-        return self._matrix is not None
-
     def run(self, work: float, stop: BoolArray | None = None) -> None:
         """Go on until so much has been done in all, by now and before, or ``stop[0]`` is set."""
         stop = np.zeros(1, dtype=np.bool_) if stop is None else stop

@@ -22,8 +22,7 @@ TURN_PER_EDGE, MOST_TURN = 2_000, 3_000_000
 """Arcs that its first turn reads for every edge, and at most: some 20 ms."""
 
 STEEP = 4
-"""Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time;
-so they do where proposals are annealed."""
+"""Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time."""
 
 
 def is_clustered_poorly(graph: Graph) -> bool:
@@ -119,4 +118,4 @@ def _fuse(
             search.step(stop)
             steps += 1
             tell(search.labels)
-    return search.labels, steps <= STEEP and not search.anneals_proposals
+    return search.labels, steps <= STEEP

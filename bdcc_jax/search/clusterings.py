@@ -16,7 +16,7 @@ GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
 
 LONGER_WORK = 0.02
-"""Work of the LP for every arc of a longer search before it is its turn: they take about as long."""
+"""Work of the LP for every arc of a longer search before its turn: both take about as long."""
 
 
 class Clusterings:
