@@ -30,7 +30,7 @@ from .randomness import State, bell, below, new_state, uniform
 NOISE = 0.6
 """Proposals add noise to the weights, of a deviation of up to this many mean |w|."""
 
-PAYS, DENSE_TRIALS = 1e-3, 3
+PAYS, DENSE_TRIALS = 1e-3, 5
 """Proposals are fused with the best clustering until one gains less than this share of it; on dense
 graphs, where they differ more, until so many in a row do."""
 
@@ -105,7 +105,9 @@ class Evolution:
         self.work = 0
         self.settled = graph.m == 0
         """Whether proposals alone no longer pay well."""
-        self._in_vain = 0  # proposals in a row that did not pay
+        self.paid = 0
+        """Proposals that paid well."""
+        self._in_vain = 0  # proposals since then
         self._chain: IntArray | None = None
         self._missing = 0  # proposals, in the chain
         self._elite: list[tuple[float, IntArray]] = []
@@ -134,7 +136,10 @@ class Evolution:
     def _fuse_proposal(self, stop: BoolArray) -> None:
         before = self.cost
         self.offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
-        self._in_vain = 0 if before - self.cost > PAYS * abs(before) else self._in_vain + 1
+        if before - self.cost > PAYS * abs(before):
+            self.paid, self._in_vain = self.paid + 1, 0
+        else:
+            self._in_vain += 1
         self.settled = self._in_vain == (1 if self._matrix is None else DENSE_TRIALS)
 
     def _lengthen_chain(self, stop: BoolArray) -> None:
