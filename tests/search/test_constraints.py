@@ -246,7 +246,7 @@ def test_the_command_line(tmp_path, capsys):
 def test_who_knows_of_no_constraints_says_so():
     graph = Graph(3, [(0, 1), (1, 2)], [1.0, 2.0], names=None).constrained(cannot_link=[(0, 2)])
     for use in (MulticutLayer, modularity_graph, presolve):
-        with pytest.raises(ValueError, match="constraints|must-links"):
+        with pytest.raises(ValueError, match=r"constraints|must-links"):
             use(graph)
 
 
