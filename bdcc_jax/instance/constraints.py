@@ -36,6 +36,28 @@ class Constraints:
     cannot_link: IntArray = field(default_factory=lambda: NO_PAIRS)
     groups: IntArray | None = None
 
+    @classmethod
+    def of(
+        cls,
+        n: int,
+        node: NodeOf | None,
+        must_link: Pairs | None,
+        cannot_link: Pairs | None,
+        groups: Groups | None,
+    ) -> Constraints:
+        """What a user says of n nodes: by id, or by names that ``node`` turns into ids."""
+        must, cannot = (
+            pairs_of(pairs, what, n, node)
+            for pairs, what in ((must_link, "must_link"), (cannot_link, "cannot_link"))
+        )
+        return cls(must, cannot, groups_of(groups, n, node))
+
+    @classmethod
+    def infinite(cls, u: IntArray, v: IntArray, w: FloatArray) -> Constraints:
+        """What edges with infinite weights mean: +inf must be kept, -inf must be cut."""
+        pairs = np.column_stack([u, v])
+        return cls(_once(pairs[w == np.inf]), _once(pairs[w == -np.inf]))
+
     def __bool__(self) -> bool:
         return len(self.must_link) + len(self.cannot_link) > 0 or self.groups is not None
 
@@ -140,12 +162,6 @@ def groups_of(groups: Groups | None, n: int, node: NodeOf | None) -> IntArray | 
         dtype=np.int64,
     )
     return found if number else None
-
-
-def infinite(u: IntArray, v: IntArray, w: FloatArray) -> Constraints:
-    """What edges with infinite weights mean: +inf must be kept, -inf must be cut."""
-    pairs = np.column_stack([u, v])
-    return Constraints(_once(pairs[w == np.inf]), _once(pairs[w == -np.inf]))
 
 
 def pairs_within(groups: IntArray, parts: IntArray) -> IntArray:

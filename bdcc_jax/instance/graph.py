@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.adjacency import Adjacency, adjacency
@@ -23,10 +22,10 @@ from ..base.validation import (
     node_names,
     plain_array,
     real_weights,
-    sum_by_key,
     unless_ids,
 )
-from .constraints import NONE, Constraints, Groups, NodeOf, Pairs, groups_of, infinite, pairs_of
+from .constraints import NONE, Constraints, Groups, NodeOf, Pairs, pairs_of
+from .matrix import edges_of_matrix
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
@@ -34,9 +33,6 @@ if TYPE_CHECKING:  # optional at run time
 
 _TABLE = 2**22
 """Labels below this are renumbered by a table, larger ones by sorting."""
-
-SYMMETRY_TOLERANCE = 1e-10
-"""Entries (i, j) and (j, i) may differ by this, relative to the larger: that is rounding noise."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -99,7 +95,7 @@ class Graph:
             raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
         finite, constraints = np.isfinite(w), NONE
         if not finite.all():
-            constraints = infinite(u[~finite], v[~finite], w[~finite])
+            constraints = Constraints.infinite(u[~finite], v[~finite], w[~finite])
             u, v, w = u[finite], v[finite], w[finite]
         self._set(n, *canonical_edges(n, u, v, w), node_names(names, n), constraints)
         constraints.check(n, self.name)
@@ -159,6 +155,7 @@ class Graph:
 
         Examples
         --------
+        >>> import bdcc_jax
         >>> graph = Graph(3, [(0, 1), (1, 2)], [1.0, 2.0]).constrained(groups=["a", "b", "a"])
         >>> bdcc_jax.solve(graph).labels.tolist()
         [0, 1, 1]
@@ -167,7 +164,8 @@ class Graph:
         ValueError: must_link (0, 1), (1, 2) contradicts that nodes 0 and 2 are of one group
         """
         node = self._node_by_name()
-        return self._constrained(self._more(must_link, cannot_link, groups, node))
+        more = Constraints.of(self.n, node, must_link, cannot_link, groups)
+        return self._constrained(self.constraints.also(more))
 
     def constrained_by_id(
         self,
@@ -177,22 +175,8 @@ class Graph:
         groups: Groups | None = None,
     ) -> Graph:
         """As :meth:`constrained`, with ids also where nodes have names."""
-        return self._constrained(self._more(must_link, cannot_link, groups, None))
-
-    def _more(
-        self,
-        must_link: Pairs | None,
-        cannot_link: Pairs | None,
-        groups: Groups | None,
-        node: NodeOf | None,
-    ) -> Constraints:
-        """These constraints, and those that there are."""
-        more = Constraints(
-            pairs_of(must_link, "must_link", self.n, node),
-            pairs_of(cannot_link, "cannot_link", self.n, node),
-            groups_of(groups, self.n, node),
-        )
-        return self.constraints.also(more)
+        more = Constraints.of(self.n, None, must_link, cannot_link, groups)
+        return self._constrained(self.constraints.also(more))
 
     def _constrained(self, constraints: Constraints) -> Graph:
         graph = object.__new__(type(self))
@@ -300,21 +284,7 @@ class Graph:
         >>> Graph.from_scipy(sp.csr_array([[0, 1.0], [1.0, 0]])).m
         1
         """
-        if not sp.issparse(A):
-            A = plain_array(A, "the matrix")
-        if A.ndim != 2 or A.shape[0] != A.shape[1]:
-            raise ValueError(f"the matrix must be square, not of shape {A.shape}")
-        A = sp.coo_array(A)
-        n, w = A.shape[0], _real_entries(A)
-        i, j = (ends.astype(np.int64) for ends in A.coords)
-        finite = np.isfinite(w)
-        pairs, mean = _mean_of_both(n, i[finite], j[finite], w[finite])
-        graph = cls(n, pairs, mean)
-        if finite.all():
-            return graph
-        i, j, w = i[~finite], j[~finite], w[~finite]
-        _check_both_infinite(n, i, j, w)
-        return graph._constrained(infinite(i, j, w))
+        return cls(*edges_of_matrix(A))
 
     @classmethod
     def from_dense(cls, W: ArrayLike) -> Graph:
@@ -464,48 +434,3 @@ def canonical_labels(labels: ArrayLike) -> IntArray:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse]
-
-
-def _real_entries(A: sp.coo_array) -> FloatArray:
-    if A.dtype.kind not in "biuf":
-        raise ValueError(f"the matrix must hold real numbers, not {A.dtype}")
-    bad = np.isnan(A.data)
-    if bad.any():
-        i, j = (int(ends[bad][0]) for ends in A.coords)
-        raise ValueError(f"weights must be numbers: entry ({i}, {j}) is {A.data[bad][0]}")
-    entries: FloatArray = A.data.astype(np.float64)
-    return entries
-
-
-def _check_both_infinite(n: int, i: IntArray, j: IntArray, w: FloatArray) -> None:
-    """Infinite entries off the diagonal come in pairs."""
-    entries = set(zip(i.tolist(), j.tolist(), w.tolist(), strict=True))
-    for row, column, value in entries:
-        if (column, row, value) not in entries:
-            raise ValueError(
-                f"the matrix must be symmetric: entry ({row}, {column}) is {value} "
-                f"but ({column}, {row}) is not"
-            )
-
-
-def _mean_of_both(n: int, i: IntArray, j: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The mean of entries (i, j) and (j, i), which must agree; and the diagonal as it is."""
-    above, below, loops = i < j, i > j, (i == j) & (w != 0)
-    upper, a = sum_by_key(i[above] * n + j[above], w[above])
-    lower, b = sum_by_key(j[below] * n + i[below], w[below])
-    keys = np.union1d(upper, lower)
-    first, second = np.zeros(len(keys)), np.zeros(len(keys))
-    first[np.searchsorted(keys, upper)] = a
-    second[np.searchsorted(keys, lower)] = b
-    with np.errstate(over="ignore"):
-        difference = np.abs(first - second)
-    bad = difference > SYMMETRY_TOLERANCE * np.maximum(np.abs(first), np.abs(second))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        row, column = divmod(int(keys[at]), n)
-        raise ValueError(
-            f"the matrix must be symmetric: entry ({row}, {column}) is {first[at]} "
-            f"but ({column}, {row}) is {second[at]}; pass (A + A.T) / 2 if the mean is meant"
-        )
-    pairs = np.column_stack([np.r_[keys // n, i[loops]], np.r_[keys % n, i[loops]]])
-    return pairs, np.r_[first + (second - first) / 2, w[loops]]

@@ -118,7 +118,8 @@ def anneal_dense(
         if gain < -FAR * temperature:
             continue
         # Drawn for gains, too: rounding errors must not change the numbers that follow.
-        if uniform(random) >= exp(min(0.0, gain) / temperature):
+        luck = uniform(random)
+        if gain < 0.0 and luck >= exp(gain / temperature):
             continue
         if target < 0:
             if state.size[own] == 1:

@@ -5,6 +5,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
 from ..base.clock import Clock
+from ..instance.contraction import sum_parallel
 from ..instance.graph import Graph, canonical_labels
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
@@ -48,9 +49,8 @@ def fuse(
     # Not the intersection: nodes that no uncut edges join are apart, which leaves more to decide.
     blocks = graph.components(~graph.cut(a) & ~graph.cut(b))
     k = int(blocks.max()) + 1
-    u, v = blocks[graph.edges].T
-    cut = u != v
-    small = Graph.from_edges(u[cut], v[cut], graph.weights[cut], k)
+    u, v = blocks[graph.edges.T]
+    small, _ = sum_parallel(k, u, v, graph.weights)
     _, member = np.unique(blocks, return_index=True)
     starts = (a[member], b[member], greedy_additive(small, clock=clock))
     best = min(starts, key=small.objective)

@@ -170,3 +170,9 @@ def test_random_numbers_are_what_they_are_called():
     assert normal.mean() == pytest.approx(0.0, abs=0.03)
     assert normal.std() == pytest.approx(1.0, abs=0.03)
     assert set(np.unique([below(state, 3) for _ in range(100)])) == {0, 1, 2}
+
+
+def test_annealing_where_all_weights_have_cancelled():
+    matrix, labels = new_matrix(links_of(Graph(3, [], []))), np.arange(3)
+    gained, _ = anneal_dense(matrix, labels, 100, 0.0, new_state(0), GO_ON)
+    assert gained == 0.0

@@ -10,7 +10,10 @@ from oracles import partitions
 
 from bdcc_jax import Graph, Options, Rejected, read, solve, solve_batch, verify, write
 from bdcc_jax.cli import main
+from bdcc_jax.graphs import modularity_graph
 from bdcc_jax.instance.unconstrained import unconstrained
+from bdcc_jax.layers import MulticutLayer
+from bdcc_jax.presolve import presolve
 
 OPTIONS = {
     "default": Options(),
@@ -238,6 +241,13 @@ def test_the_command_line(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main([*command, "--cannot-link", str(tmp_path / "apart.csv")])
     assert "violates cannot_link" in capsys.readouterr().err
+
+
+def test_who_knows_of_no_constraints_says_so():
+    graph = Graph(3, [(0, 1), (1, 2)], [1.0, 2.0], names=None).constrained(cannot_link=[(0, 2)])
+    for use in (MulticutLayer, modularity_graph, presolve):
+        with pytest.raises(ValueError, match=r"constraints|must-links"):
+            use(graph)
 
 
 class TestForgeries:
