@@ -149,7 +149,7 @@ class PackingEngine:
 
     def shortest(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Shortest cycles of edges that :func:`violated_edges` has found, without any margin."""
-        return self._pack(x, violated, self._graph.n + 1, clock, margin=0.0)
+        return self._pack(x, violated, self._graph.n + 1, clock, PASSES, margin=0.0)
 
     def _pack(
         self,
