@@ -8,6 +8,7 @@ inequalities that the Benders rows are sums of: valid as they are, with coeffici
 
 On dense graphs the capacities run out long before every violated edge has a row, and the master
 starves. So the packing starts afresh for the edges that have none, until a pass finds few.
+Elsewhere that would take longer than another LP, unless the LPs take long.
 """
 
 from functools import cached_property
@@ -35,14 +36,21 @@ REACH_OF_BOUND = 4096
 GROWTH = 8
 """To search further, the number of nodes that a search may settle is multiplied by this."""
 
-ENOUGH = 0.5
+ENOUGH = 0.25
 """If a round has fewer than ENOUGH rows for each violated edge, longer searches are tried."""
 
 WORTH = 1.5
 """Longer searches are kept if they find at least WORTH times the rows of the shorter ones."""
 
 PASSES = 8
-"""Passes over all roots in one round, each with full capacities."""
+"""Passes over all roots in one round, each with full capacities, where the graph is dense or the LP
+slow; elsewhere one."""
+
+DENSE = 0.5
+"""Graphs with this share of all pairs are dense."""
+
+SLOW_LP = 2000
+"""Work for each edge between two rounds, by which an LP is slow."""
 
 THIN_PASS = 1 / 8
 """A pass that adds less than this share of the round's rows is the last."""
@@ -79,6 +87,8 @@ class PackingEngine:
         self._reach = graph.n + 1 if reach is None else reach
         self._amounts = np.empty(0)  # what the last packing has put on its rows
         self._futile = inf  # violated edges when longer searches last were in vain
+        self._dense = graph.m >= DENSE * graph.n * (graph.n - 1) / 2
+        self._work = inf  # the clock's, at the last round
 
     @cached_property
     def _apart(self) -> NDArray[np.int8]:
@@ -95,8 +105,10 @@ class PackingEngine:
         if not violated.any():
             return Separation.nothing_violated()
         roots = int(np.logical_or.reduceat(violated, self._cover.starts[:-1]).sum())
+        slow = clock.work - self._work > SLOW_LP * self._graph.m
+        self._work = clock.work
         with clock.measure("subproblems"):
-            rows = self._widen(x, violated, clock)
+            rows = self._widen(x, violated, clock, PASSES if self._dense or slow else 1)
             if self._cut_short:  # there is no time for an LP with these rows either
                 raise TimeLimitReached
         return Separation(rows, roots, fallbacks=0, satisfied=False, multipliers=self._amounts)
@@ -110,21 +122,19 @@ class PackingEngine:
         graph = self._graph
         everything = np.ones(len(self._cover.edges), dtype=bool)
         with clock.measure("subproblems"):
-            rows = self._pack(
-                graph.negative.astype(np.float64), everything, REACH_OF_BOUND, clock, 1
-            )
+            rows = self._pack(graph.negative.astype(np.float64), everything, REACH_OF_BOUND, clock)
         return relaxed_bound(graph, rows, self._amounts)
 
-    def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
+    def _widen(self, x: FloatArray, violated: BoolArray, clock: Clock, passes: int) -> Rows:
         """Pack, and let the searches go further while few rows come out and that helps."""
         n_violated = int(violated.sum())
-        rows = self._pack(x, violated, self._reach, clock)
+        rows = self._pack(x, violated, self._reach, clock, passes)
         while len(rows) < ENOUGH * n_violated and 2 * self._reach <= self._graph.n:
             clock.check()
             if len(rows) > 0 and n_violated > self._futile / 2:
                 break
             amounts = self._amounts
-            wider = self._pack(x, violated, GROWTH * self._reach, clock)
+            wider = self._pack(x, violated, GROWTH * self._reach, clock, passes)
             if 0 < len(wider) < WORTH * len(rows):
                 # The capacities are what keeps the rows few.
                 self._futile, self._amounts = n_violated, amounts
@@ -139,7 +149,7 @@ class PackingEngine:
 
     def shortest(self, x: FloatArray, violated: BoolArray, clock: Clock) -> Rows:
         """Shortest cycles of edges that :func:`violated_edges` has found, without any margin."""
-        return self._pack(x, violated, self._graph.n + 1, clock, margin=0.0)
+        return self._pack(x, violated, self._graph.n + 1, clock, PASSES, margin=0.0)
 
     def _pack(
         self,
@@ -147,7 +157,7 @@ class PackingEngine:
         violated: BoolArray,
         reach: int,
         clock: Clock,
-        passes: int = PASSES,
+        passes: int = 1,
         margin: float = 1.0,
     ) -> Rows:
         per_edge = PER_EDGE / 1000 if reach > self._graph.n else PER_EDGE
