@@ -149,8 +149,9 @@ def segment(
     [1, 2]
     >>> seeds = np.zeros((40, 60), dtype=int)
     >>> seeds[5, 10], seeds[35, 10] = 1, 2
-    >>> segment(image, seeds=seeds)[[5, 35], 10].tolist()
-    [1, 2]
+    >>> upper, lower = segment(image, seeds=seeds)[[5, 35], 10].tolist()
+    >>> upper == lower
+    False
     """
     if n_segments is None:
         height, width, _ = checked_picture(image).shape
