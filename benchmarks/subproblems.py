@@ -79,7 +79,8 @@ def report(name: str, problems: Problems, mpax: int, device: tuple[jax.Device, .
     plain = lp_solvers.FlowLPs.of(problems)
     highs_seconds, optimum = lp_solvers.highs(plain)
     ortools_seconds = lp_solvers.ortools(plain)
-    share = values(problems, chains.slot[0], chains.amount[0]) / optimum
+    earned = values(problems, chains.slot[0], chains.amount[0])
+    share = earned[optimum > 0] / optimum[optimum > 0]
     shares = (*np.percentile(share, [5, 50]), share.mean())
     against_mpax = "-"
     if mpax:

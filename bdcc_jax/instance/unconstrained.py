@@ -26,6 +26,9 @@ from .graph import Graph, canonical_labels
 ROUNDING = 1e-12
 """Sums of positive weights are rounded up by this share, where float64 does not hold them."""
 
+RESIDUE = 1e-9
+"""What is left where weights cancel is no weight if it is less than this share of the smallest."""
+
 MOST_PAIRS = 50_000_000
 """Groups that mean more pairs than this are refused, rather than run out of memory."""
 
@@ -101,11 +104,16 @@ def unconstrained(graph: Graph) -> Unconstrained:
         np.concatenate([ends[:, 1], v]),
         np.concatenate([weights, -amounts]),
     )
+    residue = np.abs(instead.weights) < RESIDUE * _smallest(graph.weights)
+    left_over = instead.weights[residue]
+    if len(left_over):
+        kept = instead.edges[~residue], instead.weights[~residue]
+        instead = Graph._trusted(instead.n, *kept)
     return Unconstrained(
         original=graph,
         graph=instead,
         constant=sum_down(amounts),
-        off=sum_up([merged.off, off]),
+        off=sum_up([merged.off, off, *np.abs(left_over).tolist()]),
         pairs=pairs,
         amounts=amounts,
         node_map=node_map,
@@ -134,6 +142,10 @@ def _apart(graph: Graph, small: Graph, node_map: IntArray) -> IntArray:
     _, first = np.unique(ends[:, 0] * small.n + ends[:, 1], return_index=True)
     once: IntArray = pairs[first]
     return once
+
+
+def _smallest(weights: FloatArray) -> float:
+    return float(np.abs(weights).min(initial=np.inf)) if len(weights) else 0.0
 
 
 def _attraction(graph: Graph) -> FloatArray:

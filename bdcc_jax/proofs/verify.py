@@ -224,7 +224,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             left.add(left.find(x), left.find(y), -taken)
         rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
         bound = self.prove(rest, proof)
-        graph.met = rest.near(bound, rest.met)
+        graph.met = rest.near(bound, rest.met) or None  # if not, the user's weights decide
         return constant + bound
 
     def _by_highs(self, graph: _Graph, lower_bound: Any, proof: Any) -> int:

@@ -124,6 +124,17 @@ def test_no_weight_is_larger_than_those_around_it():
     assert np.abs(instead.graph.weights).max() <= 10 * most
 
 
+def test_what_is_left_where_weights_cancel_is_no_weight():
+    graph = Graph(5, [(0, 1), (0, 2), (0, 3), (0, 4)], [0.1, 0.2, -0.3, 1.0])
+    limited = graph.constrained(must_link=[(1, 2), (2, 3)])
+    instead = unconstrained(limited)
+    assert instead.graph.weights.tolist() == [1.0]
+    assert 0.0 < instead.off < 1e-15
+    result = solve(limited)
+    assert result.status == "optimal"
+    assert not verify(limited, result.certificate).claims
+
+
 def test_infinite_weights_mean_the_same():
     edges, weights = [(0, 1), (1, 2), (0, 3), (2, 3)], [1.0, np.inf, -np.inf, 4.0]
     graph = Graph(4, edges, weights)
