@@ -34,7 +34,7 @@ TOO_RARE = 0.05
 """Where the device finds fewer new triangles than this share, the host searches too: it has longer
 cycles, but a round of the device takes much less time than its search."""
 
-DEPLETION = 0.5
+DEPLETION = 0.3
 """The share of what a cycle carries that no other one of the same round may use."""
 
 SWEEPS_BEFORE, SWEEPS_AFTER = 20, 10
