@@ -256,11 +256,14 @@ class Attempt:
         )
         try:
             self._status = _run(job)
+            if self._status is Status.OPTIMAL and not terms.proves(bounds.excess, bounds.tolerance):
+                self._status = Status.NUMERICAL
             if checkpoint is not None:
                 checkpoint.restore_bound(bounds)
                 checkpoint.write(bounds, reporter.history, job.removed, bounds.proof)
         except KeyboardInterrupt:  # the last file that was complete is still there
-            self._status = bounds.verdict or Status.INTERRUPTED
+            proven = terms.proves(bounds.excess, bounds.tolerance)
+            self._status = (bounds.verdict if proven else None) or Status.INTERRUPTED
         finally:
             reporter.close()
             release_scheduler()

@@ -69,7 +69,7 @@ def plain_array(values: Any, what: str) -> np.ndarray:
         raise ValueError(f"the rows of {what} must have the same length") from error
     if array.dtype != object:
         return array
-    missing = np.fromiter(map(_is_missing, array.flat), np.bool_, array.size)
+    missing = np.fromiter(map(is_missing, array.flat), np.bool_, array.size)
     if missing.any():
         at = np.argwhere(missing.reshape(array.shape))[0].tolist()
         raise ValueError(
@@ -79,7 +79,8 @@ def plain_array(values: Any, what: str) -> np.ndarray:
     return np.array(array.tolist())
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """Whether a value is None, or the NA of pandas."""
     # Whoever holds an NA has imported pandas already.
     return value is None or value is getattr(sys.modules.get("pandas"), "NA", None)
 

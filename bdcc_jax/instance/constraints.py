@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.components import connected_components
+from ..base.validation import is_missing
 
 Pairs = ArrayLike | Iterable[tuple[Hashable, Hashable]]
 Groups = ArrayLike | Mapping[Any, Hashable]
@@ -197,7 +198,7 @@ def _ends(pair: Any, what: str, at: int, node: NodeOf) -> tuple[int, int]:
 
 
 def _is_none(group: Any) -> bool:
-    return group is None or group != group or (isinstance(group, int) and group == -1)
+    return is_missing(group) or group != group or (isinstance(group, int | float) and group == -1)
 
 
 def _two_of_a_group(groups: IntArray, labels: IntArray) -> tuple[int, int] | None:

@@ -104,6 +104,10 @@ def unconstrained(graph: Graph) -> Unconstrained:
         np.concatenate([ends[:, 1], v]),
         np.concatenate([weights, -amounts]),
     )
+    with np.errstate(over="ignore"):  # that is what is asked
+        total = np.abs(instead.weights).sum()
+    if not np.isfinite(total):
+        raise ValueError("with constraints the weights add up to more than a float64 can hold")
     residue = np.abs(instead.weights) < RESIDUE * _smallest(graph.weights)
     left_over = instead.weights[residue]
     if len(left_over):

@@ -14,7 +14,7 @@ from math import frexp, inf, ldexp, nextafter
 import numpy as np
 
 from ..base.arrays import IntArray
-from ..base.sums import sum_down
+from ..base.sums import sum_down, sum_up
 from ..instance.graph import Graph
 from ..instance.unconstrained import Unconstrained, unconstrained
 from ..proofs.certificate import ConstrainedProof, Proof
@@ -70,6 +70,13 @@ class Terms:
         """What clusterings cost more than in the instance as it is solved, in its units."""
         return 0.0 if self.instead is None else self.instead.constant
 
+    def proves(self, excess: float, tolerance: float) -> bool:
+        """Whether an optimum of the instance as it is solved is one for the user.
+
+        What float64 has lost of the weights on the way counts, too.
+        """
+        return self.instead is None or sum_up([excess, self.instead.off]) <= tolerance
+
     def lift(self, labels: IntArray) -> IntArray:
         """The clustering that one of the instance as it is solved stands for."""
         return labels if self.instead is None else self.instead.lift(labels)
@@ -97,7 +104,9 @@ class Terms:
 
     def excess(self, excess: float) -> float:
         """How much more than an optimum a clustering costs at most, rounded up."""
-        return -self._below(-excess if self.instead is None else -excess - self.instead.off)
+        if self.instead is not None:
+            excess = sum_up([excess, self.instead.off])
+        return -self._below(-excess)
 
     def cost(self, labels: IntArray, cost: float) -> float:
         """What a clustering that was lifted costs, whose cost as it is solved is known."""

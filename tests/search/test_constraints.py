@@ -4,6 +4,7 @@ import json
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from certificates import signed_again
 from oracles import partitions
@@ -133,6 +134,33 @@ def test_what_is_left_where_weights_cancel_is_no_weight():
     result = solve(limited)
     assert result.status == "optimal"
     assert not verify(limited, result.certificate).claims
+
+
+def test_optimal_is_proven_also_where_sums_lose_digits():
+    rng = np.random.default_rng(12)
+    lost = 0
+    for _ in range(300):
+        graph = Graph(
+            4, [*combinations(range(4), 2)], rng.normal(size=6) * 10.0 ** rng.integers(-3, 14, 6)
+        )
+        limited = graph.constrained(must_link=[(0, 1)])
+        result = solve(limited)
+        verify(limited, result.certificate)
+        lost += result.status == "numerical"
+    assert lost > 0  # or the weights are too tame
+
+
+def test_weights_that_overflow_with_constraints_are_refused():
+    graph = Graph(3, [(0, 1), (1, 2)], [8e307, 8e307])
+    with pytest.raises(ValueError, match="more than a float64 can hold"):
+        solve(graph, cannot_link=[(0, 2)])
+
+
+def test_groups_of_a_table_with_gaps():
+    graph = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 2.0, 3.0])
+    for nothing in (-1.0, None, np.nan, pd.NA):
+        groups = pd.Series([nothing, 1.0, 2.0, nothing], dtype=object)
+        assert solve(graph, groups=groups).n_clusters == 1
 
 
 def test_infinite_weights_mean_the_same():
