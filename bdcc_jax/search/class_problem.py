@@ -1,0 +1,75 @@
+"""Clusterings whose clusters have classes, as a problem for branch and cut.
+
+The variables are those of :class:`~bdcc_jax.instance.terminals.TerminalGraph`. Cycle inequalities
+hold for the edges; to these come the rows of :mod:`~bdcc_jax.separation.classes`. An integral x that
+satisfies them all has one class for every set of nodes that kept edges join: a clustering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..base.arrays import BoolArray, FloatArray
+from ..base.clock import Clock
+from ..instance.cover import vertex_cover
+from ..instance.graph import Graph
+from ..instance.terminals import TerminalGraph
+from ..lp.rows import Rows
+from ..primal.class_heuristics import ClassHeuristics
+from ..proofs.branching_proof import Contradiction
+from ..separation.classes import class_rows
+from ..separation.odd_wheels import OddWheels
+from ..separation.packing import PackingEngine
+from ..separation.separation import Separation
+from .cutting_planes import Separator
+from .problem import Problem
+
+
+class ClassProblem(Problem):
+    """Every cluster has a class, which costs what it costs its nodes."""
+
+    restricted = True
+    multicut = False
+    graph: TerminalGraph
+
+    def __init__(self, graph: TerminalGraph) -> None:
+        super().__init__(graph)
+        self.heuristics = ClassHeuristics(graph)
+        self._edges = Problem(graph.ordinary)
+
+    def separators(
+        self,
+        weights: FloatArray,
+        bounds: Callable[[], tuple[float, float]],
+        pays: float,
+        clock: Clock,
+    ) -> list[Separator]:
+        """Rows of classes and cycles together, then odd wheels."""
+        graph, plain = self.graph, self.graph.ordinary
+        if plain.m == 0:
+            return [lambda x, clock: _only(class_rows(graph, x))]
+        signed = Graph._trusted(plain.n, plain.edges, weights[: plain.m])
+        engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
+        wheels = OddWheels(signed, pays, bounds)
+
+        def both(x: FloatArray, clock: Clock) -> Separation:
+            of_classes, cycles = class_rows(graph, x), engine.separate(x[: plain.m], clock)
+            return Separation(
+                Rows.concatenate([of_classes, cycles.rows]),
+                cycles.violated_roots,
+                cycles.fallbacks,
+                cycles.satisfied and len(of_classes) == 0,
+            )
+
+        return [both, lambda x, clock: wheels(x[: plain.m], clock)]
+
+    def contradiction(self, kept: BoolArray, cut: BoolArray) -> Contradiction | None:
+        """Kept edges that join the ends of one that is cut; what concerns classes, the LP sees."""
+        m = self.graph.ordinary.m
+        return self._edges.contradiction(kept[:m], cut[:m])
+
+
+def _only(rows: Rows) -> Separation:
+    return Separation(rows, violated_roots=0, fallbacks=0, satisfied=len(rows) == 0)
