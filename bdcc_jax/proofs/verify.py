@@ -90,8 +90,7 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     whole = _Graph(labels, weights, prover)
     if graph.lifted is not None:
         pairs = zip(graph.edges.tolist(), graph.lifted.tolist(), strict=True)
-        whole.connect([(u, v) for (u, v), is_lifted in pairs if not is_lifted])
-        _require(whole.is_connected(), "a cluster is not connected by ordinary edges")
+        whole.connect([pair for pair, is_lifted in pairs if not is_lifted])
     upper, slack = unit * whole.cost(), unit * whole.least() / 1000
     _require(float(upper) == _number(said["objective"]), f"the labels cost {float(upper)!r}")
     _require(_number(said["tolerance"], 0.0) >= 0 and status in STATUSES, f"{status!a:.80}")
@@ -263,24 +262,15 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         copied.connecting = self.connecting if more == 0 else []
         return copied
 
-    def connect(self, edges: list[tuple[int, int]]) -> None:
-        self.connecting = [set() for _ in self.at]
+    def connect(self, edges: list[list[int]]) -> None:  # by the ordinary ones, if some are lifted
+        self.connecting, parts = [set() for _ in self.at], _Graph(self.labels, {}, self._prover)
         for u, v in edges:
             self.connecting[u].add(v)
             self.connecting[v].add(u)
-
-    def is_connected(self) -> bool:  # every cluster, by ordinary edges
-        todo, met = [], set[int]()
-        for start, label in enumerate(self.labels):
-            todo += [start] * (label not in met)
-            met.add(label)
-        seen = {*todo}
-        while todo:
-            x = todo.pop()
-            near = {y for y in self.connecting[x] if self.labels[y] == self.labels[x]}
-            todo += near - seen
-            seen |= near
-        return len(seen) == len(self.labels)
+            if self.labels[u] == self.labels[v]:
+                parts.join(u, v)
+        count = len({*map(parts.find, range(len(self.at)))})
+        _require(count == len({*self.labels}), "a cluster is not connected by ordinary edges")
 
     def weights(self) -> dict[tuple[int, int], int]:
         return {(u, v): w for u, at in enumerate(self.at) for v, w in at.items() if u < v}
