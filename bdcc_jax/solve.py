@@ -24,6 +24,7 @@ from .result import Result
 from .search.bounds import Bounds
 from .search.checkpoint import Checkpoint
 from .search.job import Job, Setting
+from .search.problems import problem_of
 from .search.reporter import Callback, Reporter
 from .search.strategy import strategy
 from .search.terms import Terms
@@ -208,6 +209,7 @@ class Attempt:
         self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
         self._clock, self._device = clock, device
         self._terms = terms = Terms.of(graph)
+        self._problem = problem_of(terms.graph)
         self._initial = None if initial is None else terms.lift(terms.drop(initial))
         self._bounds: Bounds | None = None
         self._reporter: Reporter | None = None
@@ -229,6 +231,7 @@ class Attempt:
             gap=self._gap,
             absolute_gap=terms.allowance(options.absolute_gap),
             constant=terms.constant,
+            refine=self._problem.refined if self._problem.restricted else None,
         )
         if self._initial is not None:
             bounds.offer(terms.drop(self._initial))
@@ -251,6 +254,7 @@ class Attempt:
             presolve=options.presolve,
             heuristics=options.heuristics,
             labels_known=self._initial is not None,
+            problem=self._problem,
             checkpoint=checkpoint,
             level=logging.INFO,
         )

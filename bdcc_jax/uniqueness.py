@@ -105,7 +105,7 @@ def _other(graph: Graph, known: IntArray, again: Again) -> IntArray | None:
     cost = graph.objective(known)
     for scale, amount in _amounts(graph.weights):
         weights = scale * graph.weights + np.where(cut, amount, -amount)
-        away = Graph._trusted(graph.n, graph.edges, weights)._constrained(graph.constraints)
+        away = graph._with_weights(weights)
         outcome = again(away, known)
         differs = bool((graph.cut(outcome.labels) != cut).any())
         if differs and graph.objective(outcome.labels) <= cost:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray
 
 MAX_NODES = 2**31 - 1
 """Ids at or past this are surely keys, not positions; pass them as names instead."""
@@ -19,18 +19,74 @@ MAX_NODES = 2**31 - 1
 
 def canonical_edges(n: int, u: IntArray, v: IntArray, w: FloatArray) -> tuple[IntArray, FloatArray]:
     """Sum parallel edges, drop zeros and self-loops, sort: edges as u < v, and their weights."""
-    loops = u == v
-    if loops.any():
-        warnings.warn(
-            f"{int(loops.sum())} self-loop(s) dropped (the first at node {u[loops][0]}): "
-            "no clustering can cut them",
-            stacklevel=4,
-        )
-        u, v, w = u[~loops], v[~loops], w[~loops]
+    proper = _no_loops(u, v)
+    if not proper.all():
+        u, v, w = u[proper], v[proper], w[proper]
     keys, summed = sum_by_key(np.minimum(u, v) * n + np.maximum(u, v), w)
     kept = summed != 0
     keys = keys[kept]
     return np.column_stack([keys // n, keys % n]), summed[kept]
+
+
+def canonical_lifted_edges(
+    n: int, u: IntArray, v: IntArray, w: FloatArray, lifted: BoolArray
+) -> tuple[IntArray, FloatArray, BoolArray | None]:
+    """The same with lifted edges; a pair that is an ordinary edge, too, is ordinary.
+
+    Ordinary edges are kept also with weight 0, for they connect. The last array says which edges
+    are lifted; None where none is left.
+    """
+    proper = _no_loops(u, v)
+    u, v, w, lifted = u[proper], v[proper], w[proper], lifted[proper]
+    pairs = np.minimum(u, v) * n + np.maximum(u, v)
+    keys, summed = sum_by_key(pairs, w)
+    connects = np.isin(keys, pairs[~lifted])
+    some_lifted = bool((~connects & (summed != 0)).any())
+    kept = summed != 0
+    if some_lifted:
+        kept |= connects
+    keys = keys[kept]
+    edges = np.column_stack([keys // n, keys % n])
+    return edges, summed[kept], ~connects[kept] if some_lifted else None
+
+
+def _no_loops(u: IntArray, v: IntArray) -> BoolArray:
+    """Which edges are no self-loops; warns of those that are."""
+    loops: BoolArray = u == v
+    if loops.any():
+        warnings.warn(
+            f"{int(loops.sum())} self-loop(s) dropped (the first at node {u[loops][0]}): "
+            "no clustering can cut them",
+            stacklevel=5,
+        )
+    return ~loops
+
+
+def lifted_edges(lifted: Any) -> tuple[IntArray, IntArray, FloatArray]:
+    """Check lifted edges: the two ends and the weight of each."""
+    try:
+        u, v, w = lifted
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"lifted must be three arrays, (u, v, w) of the lifted edges, not {lifted!r:.80}"
+        ) from None
+    u, v = node_ids(u, "lifted[0]"), node_ids(v, "lifted[1]")
+    if len(u) != len(v):
+        raise ValueError(f"the lifted u and v must be of one length, not {len(u)} and {len(v)}")
+    return u, v, real_weights(w, len(u), "the lifted weights")
+
+
+def lifted_mask(lifted: ArrayLike, m: int) -> BoolArray:
+    """Check which of m edges are lifted."""
+    array = plain_array(lifted, "lifted")
+    if array.size == 0:
+        array = np.zeros(0, dtype=bool)
+    if array.shape != (m,) or array.dtype != np.bool_:
+        raise ValueError(
+            f"lifted must say True or False of every edge, shape ({m},), not {array.dtype} of "
+            f"shape {array.shape}; Graph.from_edges takes lifted edges as (u, v, w)"
+        )
+    return array.copy()
 
 
 def sum_by_key(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -116,19 +172,19 @@ def node_ids(ids: ArrayLike, what: str) -> IntArray:
     return array.astype(np.int64)
 
 
-def real_weights(weights: ArrayLike, m: int) -> FloatArray:
+def real_weights(weights: ArrayLike, m: int, what: str = "weights") -> FloatArray:
     """Check m real weights, which may be infinite."""
-    array = plain_array(weights, "weights")
+    array = plain_array(weights, what)
     if array.size == 0:
         array = np.empty(0)
     if array.shape != (m,):
-        raise ValueError(f"weights must have shape ({m},), one an edge, not {array.shape}")
+        raise ValueError(f"{what} must have shape ({m},), one an edge, not {array.shape}")
     if array.dtype.kind not in "biuf":
-        raise ValueError(f"weights must be real numbers, not {array.flat[0]!r}")
+        raise ValueError(f"{what} must be real numbers, not {array.flat[0]!r}")
     bad = np.isnan(array)
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"weights must be numbers: entry {at} is {array[at]}")
+        raise ValueError(f"{what} must be numbers: entry {at} is {array[at]}")
     return array.astype(np.float64)
 
 

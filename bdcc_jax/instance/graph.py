@@ -17,6 +17,9 @@ from ..base.components import connected_components, first_appearance
 from ..base.sums import exact_sum, sum_down
 from ..base.validation import (
     canonical_edges,
+    canonical_lifted_edges,
+    lifted_edges,
+    lifted_mask,
     node_count,
     node_ids,
     node_names,
@@ -30,6 +33,11 @@ from .matrix import edges_of_matrix
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
     import pandas as pd
+
+NOT_WITH_LIFTED = (
+    "must_link, cannot_link, groups and infinite weights are not supported together with lifted "
+    "edges: give such a pair a large finite weight instead"
+)
 
 _TABLE = 2**22
 """Labels below this are renumbered by a table, larger ones by sorting."""
@@ -55,11 +63,17 @@ class Graph:
         such edges become constraints, and are no edges.
     names : sequence of hashable, optional
         One name a node, if the nodes are called something else than their ids.
+    lifted : array_like of bool, shape (m,), optional
+        Which of the edges are lifted: they have a weight, but do not connect. With such edges only
+        clusterings count whose clusters are connected by the other, ordinary edges. A pair that is
+        both is ordinary, with the sum of the weights; ordinary edges are kept also with weight 0.
 
     Attributes
     ----------
     constraints : Constraints
         Pairs that every clustering must keep together, or apart; see :meth:`constrained`.
+    lifted : ndarray of bool, shape (m,), or None
+        Which of ``edges`` are lifted; None if none is, so that all clusterings count.
 
     Examples
     --------
@@ -75,6 +89,7 @@ class Graph:
     weights: FloatArray
     names: tuple[Hashable, ...] | None
     constraints: Constraints
+    lifted: BoolArray | None
 
     def __init__(
         self,
@@ -82,6 +97,7 @@ class Graph:
         edges: ArrayLike,
         weights: ArrayLike,
         names: Sequence[Hashable] | None = None,
+        lifted: ArrayLike | None = None,
     ) -> None:
         pairs = plain_array(edges, "edges")
         if pairs.size == 0:
@@ -94,6 +110,14 @@ class Graph:
         if len(u) and (largest := int(max(u.max(), v.max()))) >= n:
             raise ValueError(f"node id {largest} is out of range: n = {n} allows 0 .. {n - 1}")
         finite, constraints = np.isfinite(w), NONE
+        mask = None if lifted is None else lifted_mask(lifted, len(u))
+        if mask is not None and mask.any():
+            if not finite.all():
+                at = int(np.flatnonzero(~finite)[0])
+                raise ValueError(f"weights[{at}] is {w[at]}: {NOT_WITH_LIFTED}")
+            ends, weights, mask = canonical_lifted_edges(n, u, v, w, mask)
+            self._set(n, ends, weights, node_names(names, n), NONE, mask)
+            return
         if not finite.all():
             constraints = Constraints.infinite(u[~finite], v[~finite], w[~finite])
             u, v, w = u[finite], v[finite], w[finite]
@@ -107,14 +131,18 @@ class Graph:
         weights: FloatArray,
         names: tuple[Hashable, ...] | None = None,
         constraints: Constraints = NONE,
+        lifted: BoolArray | None = None,
     ) -> None:
         edges.flags.writeable = weights.flags.writeable = False
+        if lifted is not None:
+            lifted.flags.writeable = False
         for field, value in (
             ("n", n),
             ("edges", edges),
             ("weights", weights),
             ("names", names),
             ("constraints", constraints),
+            ("lifted", lifted),
         ):
             object.__setattr__(self, field, value)
 
@@ -123,6 +151,12 @@ class Graph:
         """Build without checks, from edges that are canonical already; takes the arrays over."""
         graph = object.__new__(cls)
         graph._set(n, edges, weights)
+        return graph
+
+    def _with_weights(self, weights: FloatArray) -> Graph:
+        """The same instance with other weights, which are trusted and taken over."""
+        graph = object.__new__(type(self))
+        graph._set(self.n, self.edges, weights, self.names, self.constraints, self.lifted)
         return graph
 
     def constrained(
@@ -179,8 +213,10 @@ class Graph:
         return self._constrained(self.constraints.also(more))
 
     def _constrained(self, constraints: Constraints) -> Graph:
+        if self.lifted is not None and constraints:
+            raise ValueError(NOT_WITH_LIFTED)
         graph = object.__new__(type(self))
-        graph._set(self.n, self.edges, self.weights, self.names, constraints)
+        graph._set(self.n, self.edges, self.weights, self.names, constraints, self.lifted)
         constraints.check(self.n, self.name)
         return graph
 
@@ -215,6 +251,8 @@ class Graph:
         v: ArrayLike,
         w: ArrayLike,
         n: int | None = None,
+        *,
+        lifted: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     ) -> Graph:
         """Build a graph from the two ends and the weight of every edge.
 
@@ -226,20 +264,32 @@ class Graph:
             Weights.
         n : int, optional
             Number of nodes; the largest id plus one if not given.
+        lifted : three array_like, optional
+            The two ends and the weight of every lifted edge, which does not connect: only
+            clusterings count whose clusters are connected by the other edges.
 
         Examples
         --------
         >>> Graph.from_edges([0, 1, 1], [1, 2, 0], [1.0, -2.0, 0.5]).weights.tolist()
         [1.5, -2.0]
+        >>> graph = Graph.from_edges([0, 1], [1, 2], [-1.0, 0.0], lifted=([0], [2], [3.0]))
+        >>> graph.edges.tolist(), graph.lifted.tolist()
+        ([[0, 1], [0, 2], [1, 2]], [False, True, False])
         """
         u, v = node_ids(u, "u"), node_ids(v, "v")
         if len(u) != len(v):
             raise ValueError(f"u and v must have the same length, not {len(u)} and {len(v)}")
+        mask = None
+        if lifted is not None:
+            lu, lv, lw = lifted_edges(lifted)
+            w = np.concatenate([real_weights(w, len(u)), lw])
+            mask = np.repeat([False, True], [len(u), len(lu)])
+            u, v = np.concatenate([u, lu]), np.concatenate([v, lv])
         if n is None:
             if len(u) == 0:
                 raise ValueError("the graph is empty: give at least one edge, or n")
             n = int(max(u.max(), v.max())) + 1
-        return cls(n, np.column_stack([u, v]), w)
+        return cls(n, np.column_stack([u, v]), w, lifted=mask)
 
     @classmethod
     def from_networkx(cls, G: nx.Graph, weight: str = "weight") -> Graph:
@@ -342,7 +392,9 @@ class Graph:
     def __repr__(self) -> str:
         return (
             f"Graph(n={self.n}, m={self.m}, "
-            f"positive={int(self.positive.sum())}, negative={int(self.negative.sum())})"
+            f"positive={int(self.positive.sum())}, negative={int(self.negative.sum())}"
+            + ("" if self.lifted is None else f", lifted={int(self.lifted.sum())}")
+            + ")"
         )
 
     @property
@@ -387,8 +439,12 @@ class Graph:
     def refined(self, labels: IntArray) -> tuple[IntArray, BoolArray]:
         """Split the clusters that E+ does not hold together, which only cuts negative edges.
 
+        With lifted edges those that ordinary edges do not hold together, which do not count.
         Returns the new clusters, and which edges they cut.
         """
+        if self.lifted is not None:
+            connected = self.components(~self.lifted & ~self.cut(labels))
+            return connected, self.cut(connected)
         return _refined(self.n, self.edges, self.weights, self._one_a_node(labels))
 
     def objective(self, labels: ArrayLike) -> float:

@@ -214,7 +214,8 @@ class Master:
         """A minimiser.
 
         What was proven is in ``proven_bound``, also when the clock runs out first
-        (TimeLimitReached).
+        (TimeLimitReached). Where the rows allow no x at all, that is more than any clustering
+        costs, and what is returned means nothing.
         """
         self.proven_bound = -np.inf
         if self.n_rows == 0 and not self._has_model:
@@ -224,6 +225,8 @@ class Master:
         for settings in self.REMEDIES:
             if x is not None or self._stopped(status, clock):
                 break
+            if status == _STATUS.kInfeasible and self._prove_infeasible():
+                return self._lower.copy()
             name = self._highs.modelStatusToString(status)
             logger.info("HiGHS ends with %r: once more from scratch", name)
             status = self._try_again(clock, settings)
@@ -235,6 +238,26 @@ class Master:
             raise MasterFailed(self._highs.modelStatusToString(status))
         self.proven_bound = self._lower_bound()
         return x
+
+    def _prove_infeasible(self) -> bool:
+        """Whether HiGHS has multipliers with which the rows contradict the limits.
+
+        With ``y >= 0`` such that ``min over x of (omega^T y) x - b y = d > 0`` a multiple of y
+        proves any bound: one is chosen that no clustering reaches.
+        """
+        _, has_ray, ray = self._highs.getDualRay()
+        if not has_ray:
+            return False
+        nothing, most = np.zeros(len(self._weights)), 4.0 * np.abs(self._weights).sum()
+        for direction in (-np.asarray(ray), np.asarray(ray)):
+            y = np.maximum(0.0, direction)
+            gain = Lagrangian.of(nothing, self._rows, y).bound_within(self._lower, self._upper)
+            if gain > 0.0:
+                self.multipliers = y * (most / gain)
+                lagrangian = Lagrangian.of(self._weights, self._rows, self.multipliers)
+                self.proven_bound = lagrangian.bound_within(self._lower, self._upper)
+                return True
+        return False
 
     def _solve_without_rows(self, clock: Clock) -> FloatArray:
         """Every edge by itself."""

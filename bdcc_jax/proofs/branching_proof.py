@@ -36,13 +36,15 @@ class Leaf(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Edges that are kept connect the ends of one that is cut: no clustering does that.
+    """A row that the decisions violate: no clustering makes them.
 
-    The cycle inequality ``x_cut <= sum of x_kept`` makes the bound as large as its multiplier.
+    Mostly edges that are kept connect the ends of one that is cut. Then the cycle inequality
+    ``x_cut <= sum of x_kept`` makes the bound as large as its multiplier.
     """
 
-    cycle: list[int]
+    nodes: list[int]
     multiplier: float
+    kind: str | int = "cycle"
 
 
 Reason = Leaf | Contradiction
@@ -70,8 +72,8 @@ class TreeProof:
             elif isinstance(node, Leaf):
                 written.append(combination([rows[i] for i in node.rows], node.multipliers))
             else:
-                cycle = ["cycle", node.multiplier, *node.cycle]
-                written.append({"rule": "lp", "rows": [cycle]})
+                row = [node.kind, node.multiplier, *node.nodes]
+                written.append({"rule": "lp", "rows": [row]})
         return {"rule": "branching", "nodes": written}
 
 

@@ -171,6 +171,7 @@ def certificate(
     """
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
     data += graph.constraints.bytes() if graph.constraints else b""
+    data += b"" if graph.lifted is None else b"lifted" + graph.lifted.tobytes()
     sha256 = hashlib.sha256(data).hexdigest()
     content: dict[str, Any] = {
         "format": FORMAT,

@@ -1,7 +1,10 @@
-"""What the rows of the LP say of nodes: cycles, odd wheels, 2-partitions, valid by their form."""
+"""What the rows of the LP say of nodes, by which they are valid: cycles, odd wheels, 2-partitions.
+
+In lifted instances also cuts: around a set of nodes, of which the ordinary edges leave it.
+"""
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -10,13 +13,16 @@ from scipy.sparse.csgraph import maximum_flow
 
 from ..instance.graph import Graph
 from ..lp.rows import Rows
+from .cuts_in_nodes import CutsInNodes
 
 InNodes = tuple[str | int, float, list[int]]
-"""A cycle, a wheel, or the size of a side of a 2-partition; how often it is in a row; its nodes."""
+"""A cycle, a wheel, a cut, or the size of a side of a 2-partition; how often it is in a row; its
+nodes."""
 
 
 def in_nodes(graph: Graph, rows: Rows) -> list[list[InNodes]]:
-    """The cycles, wheels and 2-partitions that each row is the sum of."""
+    """The cycles, wheels, 2-partitions and cuts that each row is the sum of."""
+    own_words = _own_words(graph)
     u, v = (ends.tolist() for ends in graph.edges.T)
     indices, values = rows.indices.tolist(), rows.values.tolist()
     said: list[list[InNodes]] = []
@@ -25,7 +31,11 @@ def in_nodes(graph: Graph, rows: Rows) -> list[list[InNodes]]:
         row = values[start:end]
         plus = [pair for pair, value in zip(ends, row, strict=True) if value > 0]
         minus = [pair for pair, value in zip(ends, row, strict=True) if value < 0]
-        if len(plus) == 1 and set(row) <= {1.0, -1.0}:
+        upper = float(rows.upper[len(said)])
+        own = (say(indices[start:end], row, upper) for say in own_words)
+        if (found := next(filter(None, own), None)) is not None:
+            said.append([found])
+        elif len(plus) == 1 and set(row) <= {1.0, -1.0}:
             said.append([("cycle", 1.0, a_path(ends[1:], *ends[0]))])
         elif set.intersection(*map(set, plus)):
             said.append([("cycle", amount, path) for path, amount in _benders_cycles(ends, row)])
@@ -35,6 +45,15 @@ def in_nodes(graph: Graph, rows: Rows) -> list[list[InNodes]]:
             size, nodes = _sides(minus)
             said.append([(size, 1.0, nodes)])
     return said
+
+
+def _own_words(graph: Graph) -> list[Callable[[list[int], list[float], float], InNodes | None]]:
+    """What knows rows that hold only for the clusterings that count in this kind of instance.
+
+    Each is given edges, coefficients and right-hand side of a row, and returns None if it is not
+    of its kind.
+    """
+    return [] if graph.lifted is None else [CutsInNodes(graph)]
 
 
 def _wheel(rim: list[tuple[int, int]], spokes: list[tuple[int, int]]) -> list[int]:

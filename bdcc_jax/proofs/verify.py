@@ -65,6 +65,8 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
     if sum(map(len, limits)):
         data += b"".join(len(part).to_bytes(8, "little") + part.tobytes() for part in limits)
+    if graph.lifted is not None:
+        data += b"lifted" + graph.lifted.astype("?").tobytes()
     n, m, sha256 = graph.n, len(graph.edges), hashlib.sha256(data).hexdigest()
     form, version, status, proof = (said[key] for key in ("format", "version", "status", "proof"))
     actual = json.dumps(["bdcc-jax certificate", 1, {"m": m, "n": n, "sha256": sha256}])
@@ -86,6 +88,9 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     apart = all(labels[u] != labels[v] for u, v in cannot)
     _require(kept and apart, "the clustering violates a constraint of the instance")
     whole = _Graph(labels, weights, prover)
+    if graph.lifted is not None:
+        pairs = zip(graph.edges.tolist(), graph.lifted.tolist(), strict=True)
+        whole.connect([pair for pair, is_lifted in pairs if not is_lifted])
     upper, slack = unit * whole.cost(), unit * whole.least() / 1000
     _require(float(upper) == _number(said["objective"]), f"the labels cost {float(upper)!r}")
     _require(_number(said["tolerance"], 0.0) >= 0 and status in STATUSES, f"{status!a:.80}")
@@ -110,11 +115,17 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         self.steps -= steps
         _require(self.steps >= 0, "the proof asks for more work than its length allows")
 
-    def row(self, n: int, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
-        (hub, *rim), y = _ids([*nodes], n), int(_number(factor, 0.0) * 2**self.shift)
+    def row(self, graph: _Graph, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
+        (hub, *rim), y = _ids([*nodes], len(graph.at)), int(_number(factor, 0.0) * 2**self.shift)
         k, b, plus, minus = len(rim), 0, [(rim[-1], hub)], [*pairwise(nodes)]
         if kind == "wheel" and k % 2 == 1 < k:
             b, plus, minus = k // 2, [*pairwise(rim), (rim[-1], rim[0])], [(hub, x) for x in rim]
+        elif kind == "cut":  # some ordinary edge that leaves the set of all but rim[0] is kept
+            _require(bool(graph.connecting), "a cut where clusters need not be connected")
+            side = {*nodes} - {rim[0]}
+            self.pay(sum(len(graph.connecting[x]) for x in side))
+            plus = [(x, z) for x in side for z in graph.connecting[x] if z not in side]
+            b, minus = len(plus) - 1, [(hub, rim[0])]
         elif kind != "cycle":  # how many nodes are on the first side of a 2-partition
             (p,), d = _ids([kind], k + 1), abs(k + 1 - 2 * kind)
             self.pay(3 * k * k)
@@ -146,7 +157,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
     def _by_lp(self, graph: _Graph, rows: Any, part: Any = None, proofs: Any = None) -> int:
         if part is not None:
             return int(self._divided(graph, rows, part, proofs, "lp")[0])
-        read = [self.row(len(graph.at), *row) for row in rows]
+        read = [self.row(graph, *row) for row in rows]
         bound = graph.take(read, 1) + graph.negative
         graph.take(read, -1)  # undone: no more work than the rows are long
         return bound
@@ -161,7 +172,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         for kind, factor, *ends in rows:
             p = part[ends[0]] if len({part[x] for x in _ids(ends, n)}) == 1 else -1
             own[p].append([kind, factor, *(local[x] if p >= 0 else x for x in ends)])
-        crossing, _ = [self.row(n, *row) for row in own.pop(-1)], nodes.pop(-1)
+        crossing, _ = [self.row(graph, *row) for row in own.pop(-1)], nodes.pop(-1)
         _require(rule == "lp" and proofs.keys() <= {*map(str, nodes)}, "a proof of no part")
         bound, good = outside.take(crossing, 1), []
         for p, xs in nodes.items():
@@ -241,12 +252,25 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         self.constant, self.negative, self.unit = 0, 0, unit or gcd(*weights.values()) or 1
         self.at: list[dict[int, int]] = [{} for _ in labels]
         self.met: bool | None = None  # whether the labels are optimal in every piece
+        self.connecting: list[set[int]] = []  # the ordinary edges, where others are lifted
         prover.pay(4 * (len(labels) + len(weights)))
         for (u, v), w in weights.items():
             self.add(u, v, w)
 
     def copy(self, more: int = 0) -> _Graph:
-        return _Graph(self.labels + [0] * more, self.weights(), self._prover, self.unit)
+        copied = _Graph(self.labels + [0] * more, self.weights(), self._prover, self.unit)
+        copied.connecting = self.connecting if more == 0 else []
+        return copied
+
+    def connect(self, edges: list[list[int]]) -> None:  # by the ordinary ones, if some are lifted
+        self.connecting, parts = [set() for _ in self.at], _Graph(self.labels, {}, self._prover)
+        for u, v in edges:
+            self.connecting[u].add(v)
+            self.connecting[v].add(u)
+            if self.labels[u] == self.labels[v]:
+                parts.join(u, v)
+        count = len({*map(parts.find, range(len(self.at)))})
+        _require(count == len({*self.labels}), "a cluster is not connected by ordinary edges")
 
     def weights(self) -> dict[tuple[int, int], int]:
         return {(u, v): w for u, at in enumerate(self.at) for v, w in at.items() if u < v}

@@ -18,8 +18,8 @@ import numpy as np
 from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
-from ..instance.graph import Graph
-from ..primal import Evolution, is_clustered_poorly
+from ..primal import is_clustered_poorly
+from ..primal.heuristics import Heuristics, Search
 from .bounds import Bounds
 
 EASY, EASY_PER_EDGE, EASY_DENSE = 1e7, 400, 2e6
@@ -52,8 +52,8 @@ class Alongside:
 
     Parameters
     ----------
-    graph : Graph
-        The instance.
+    heuristics : Heuristics
+        Of the instance; they have the search.
     bounds : Bounds
         What is known about it: where the search starts, and who is told of what it finds.
     clock : Clock
@@ -68,7 +68,7 @@ class Alongside:
 
     def __init__(
         self,
-        graph: Graph,
+        heuristics: Heuristics,
         bounds: Bounds,
         clock: Clock,
         *,
@@ -76,7 +76,8 @@ class Alongside:
         tell: Callable[[IntArray], None],
         at_once: bool = False,
     ) -> None:
-        self._graph, self._bounds, self._clock = graph, bounds, clock
+        self._heuristics, self._graph = heuristics, (graph := heuristics.graph)
+        self._bounds, self._clock = bounds, clock
         self._seed, self._tell = seed, tell
         easy = max(EASY, EASY_PER_EDGE * graph.m)
         if is_clustered_poorly(graph):
@@ -152,7 +153,7 @@ class Alongside:
     def _begin_search(self) -> None:
         if self._thread is None and self._graph.m > 0:
             # Not from what is the best now: when the search begins may depend on the machine.
-            search = Evolution(self._graph, self._start, seed=self._seed)
+            search = self._heuristics.search(self._start, self._seed)
             self._thread = Thread(target=self._run, args=(search,), daemon=True)
             self._thread.start()
 
@@ -181,7 +182,7 @@ class Alongside:
             self._changed.wait_for(lambda: self._stop[0] or self._free or self._done < self._due)
         return not self._stop[0]
 
-    def _run(self, search: Evolution) -> None:
+    def _run(self, search: Search) -> None:
         try:
             while self._may_go_on():
                 before, best = search.work, search.labels

@@ -55,6 +55,7 @@ from .bounds import Bounds
 from .branching import BranchAndBound
 from .clusterings import Clusterings
 from .cutting_planes import Separator, cutting_planes, keep_all
+from .problem import Problem
 from .reporter import Reporter
 
 logger = logging.getLogger(__name__)
@@ -169,6 +170,8 @@ class Benders:
         Told of every round; raises Stop after the last one.
     rows, multipliers : Rows, ndarray
         Rows to start from, and what they were multiplied by in the last LP.
+    problem : Problem, optional
+        Which clusterings count; all of them if not given.
     """
 
     def __init__(
@@ -183,7 +186,9 @@ class Benders:
         reporter: Reporter,
         rows: Rows,
         multipliers: FloatArray,
+        problem: Problem | None = None,
     ) -> None:
+        self._problem = Problem(graph) if problem is None else problem
         self._graph, self._options, self._bounds = graph, options, bounds
         self._clock, self._reporter = clock, reporter
         self._integral = False
@@ -195,7 +200,13 @@ class Benders:
             self._begin_anew(rows)
         self.lp = rows, multipliers
         self.clusterings = Clusterings(
-            graph, options, bounds, self._cover, seed=seed, clock=clock, tell=reporter.meanwhile
+            self._problem.heuristics,
+            options,
+            bounds,
+            self._cover,
+            seed=seed,
+            clock=clock,
+            tell=reporter.meanwhile,
         )
         self._nearly_done = False
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))
@@ -207,18 +218,21 @@ class Benders:
             self._relax()
             self.clusterings.search_longer()
         except MasterFailed:
+            if not self._problem.multicut:
+                raise
             # A bound that needs no LP.
             packing = PackingEngine(self._graph, self._cover, self._options.ball_size)
             self._bounds.raise_lower(packing.packed_bound(self._clock))
             raise
 
     def _relax(self) -> None:
-        if isinstance(self._engine, PackingEngine) and isinstance(self._master, Master):
-            block = blocks.blocks(self._graph) if self._master.n_rows == 0 else None
+        engine, master, multicut = self._engine, self._master, self._problem.multicut
+        if multicut and isinstance(engine, PackingEngine) and isinstance(master, Master):
+            block = blocks.blocks(self._graph) if master.n_rows == 0 else None
             if block is not None:
-                self._relax_blocks(block, self._master)
-            elif self._graph.m >= HARD_LP and self._master.n_rows == 0:
-                self._bounds.raise_lower(self._engine.packed_bound(self._clock))
+                self._relax_blocks(block, master)
+            elif self._graph.m >= HARD_LP and master.n_rows == 0:
+                self._bounds.raise_lower(engine.packed_bound(self._clock))
         self._loop()
 
     def _relax_blocks(self, block: IntArray, master: Master) -> None:
@@ -254,7 +268,9 @@ class Benders:
         if isinstance(self._master, Master):
             self._master.sharpen()
         look_around = partial(self.clusterings.round, converged=True)
-        tree = BranchAndBound(proof, self._master, self._bounds, self._clock, look_around)
+        tree = BranchAndBound(
+            proof, self._master, self._bounds, self._clock, look_around, self._problem
+        )
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
         while not tree.exhausted:
             spent = dict(self._clock.spent)
@@ -273,6 +289,7 @@ class Benders:
     def _by_pairs(self) -> bool:
         """Whether the LP gets all kinds of rows over pairs, for which HiGHS takes long."""
         by_pairs = is_complete(self._graph) and is_dense(self._graph)
+        by_pairs = by_pairs and not self._problem.restricted
         return by_pairs and self._options.odd_wheels and not self._integral
 
     @property
@@ -295,6 +312,10 @@ class Benders:
             least = lambda: master.blur  # noqa: E731
             first = self._engine.separate
             separators = [CompleteGraphRows(self._graph, PAYS, both, least, first)]
+        elif self._problem.restricted:
+            limits = lambda: (self._bounds.lower, self._bounds.upper)  # noqa: E731
+            weights = self._graph.weights
+            separators = self._problem.separators(weights, limits, PROGRESS, self._clock)
         elif not self._integral and self._options.odd_wheels:
             separators.append(self._wheels)
         turns = cutting_planes(

@@ -1,6 +1,7 @@
 """The best clustering and the best lower bound of a solve, and when the two have met."""
 
 import logging
+from collections.abc import Callable
 from math import ceil, inf, isfinite, nextafter
 
 import numpy as np
@@ -37,9 +38,9 @@ def allowed_excess(weights: FloatArray) -> float:
     >>> allowed_excess(np.array([-5e12, 5e12 + 1]))
     0.5
     """
-    if len(weights) == 0:
+    if not weights.any():
         return 0.0
-    sizes = np.abs(weights)
+    sizes = np.abs(weights[weights != 0.0])
     allowed = min(TOLERANCE * float(sizes.min()), MOST * float(sizes.sum()))
     # Clusterings whose costs differ by less than a unit cost the same.
     unit = common_unit(weights)
@@ -60,6 +61,9 @@ class Bounds:
         gives, what its weights allow; of a part of it, its share of that.
     constant : float
         What clusterings cost more than here, for the user, whose costs the gap is relative to.
+    refine : callable, optional
+        Makes a clustering that counts of any labels, and says which edges it cuts; if not given,
+        all clusterings count, and :meth:`Graph.refined` only makes them better.
     """
 
     def __init__(
@@ -70,8 +74,10 @@ class Bounds:
         absolute_gap: float = 0.0,
         tolerance: float | None = None,
         constant: float = 0.0,
+        refine: Callable[[IntArray], tuple[IntArray, BoolArray]] | None = None,
     ) -> None:
         self._graph, self._constant = graph, constant
+        self._refine = graph.refined if refine is None else refine
         self.gap, self.absolute_gap = gap, absolute_gap
         self.tolerance_is_given = tolerance is not None
         self.tolerance = allowed_excess(graph.weights) if tolerance is None else tolerance
@@ -83,7 +89,9 @@ class Bounds:
         self.proof: Proof = Relaxation.trivial(graph)
         self.labels = np.arange(graph.n)
         self._cut: BoolArray = np.ones(graph.m, dtype=bool)
-        self.upper, self._upper_low = exact_sum(graph.weights)
+        if refine is not None:  # where single nodes may be too many clusters
+            self.labels, self._cut = refine(self.labels)
+        self.upper, self._upper_low = exact_sum(graph.weights[self._cut])
         self.excess = inf
         """No clustering costs less than the best one by more than this: proven. A difference of
         two bounds says so, but sums over a large instance are coarse; parts of it know better."""
@@ -94,7 +102,7 @@ class Bounds:
     def offer(self, labels: IntArray) -> bool:
         """Take a clustering if it is better than the best, exactly; say whether it was."""
         graph = self._graph
-        labels, cut = graph.refined(labels)
+        labels, cut = self._refine(labels)
         other = cut != self._cut
         if not other.any():
             return False

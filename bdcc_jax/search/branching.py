@@ -14,29 +14,26 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from math import fsum, inf
+from math import inf
 
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
-from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.rough_master import RoughMaster
 from ..lp.row_pool import RowPool, Start
 from ..lp.rows import Rows
-from ..proofs.branching_proof import Branching, Contradiction, Leaf, Reason
+from ..proofs.branching_proof import Branching, Leaf, Reason
 from ..proofs.certificate import LowerBound
-from ..proofs.rows_in_nodes import a_path
 from ..separation.complete import CompleteGraphRows
-from ..separation.odd_wheels import OddWheels
-from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
 from ..separation.two_partitions import all_triangles
 from .bounds import Bounds
 from .cutting_planes import Separator, cutting_planes
+from .problem import Problem
 
 FRACTIONAL = 1e-6
 """A value of x this far from 0 and 1 is fractional."""
@@ -92,6 +89,8 @@ class BranchAndBound:
         Holds the deadline; collects the timings.
     look_around : callable
         Called with every x that is to be divided: there may be better clusterings around it.
+    problem : Problem, optional
+        Which clusterings count; all of them if not given.
     """
 
     def __init__(
@@ -101,7 +100,9 @@ class BranchAndBound:
         bounds: Bounds,
         clock: Clock,
         look_around: Callable[[FloatArray], None],
+        problem: Problem | None = None,
     ) -> None:
+        self._problem = Problem(proof.graph) if problem is None else problem
         self.proof, self._graph = proof, proof.graph
         self._master, self._bounds = master, bounds
         self._clock, self._look_around = clock, look_around
@@ -170,11 +171,10 @@ class BranchAndBound:
 
     def _contradicts(self, node: Node, kept: BoolArray, cut: BoolArray) -> bool:
         """Whether there are no such clusterings, which is as good as any bound."""
-        cycle = _contradiction(self._graph, kept, cut)
-        if cycle:
-            price = 2.0 * fsum(np.abs(self._graph.weights))
-            node.bound, node.why = inf, Contradiction(cycle, price)
-        return bool(cycle)
+        contradiction = self._problem.contradiction(kept, cut)
+        if contradiction is not None:
+            node.bound, node.why = inf, contradiction
+        return contradiction is not None
 
     def _settle(self, node: Node, found: list[Separation]) -> None:
         """Solve the LP of a node until its bound is enough, or no more rows are found."""
@@ -229,9 +229,8 @@ class BranchAndBound:
             return [CompleteGraphRows(graph, PAYS, bounds, lambda: master.blur)]
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
-        signed = Graph(graph.n, graph.edges, np.select([kept, cut], [size, -size], graph.weights))
-        engine = PackingEngine(signed, vertex_cover(signed, "greedy", self._clock))
-        return [engine.separate, OddWheels(signed, WHEELS_PAY, bounds)]
+        signed = np.select([kept, cut], [size, -size], graph.weights)
+        return self._problem.separators(signed, bounds, WHEELS_PAY, self._clock)
 
 
 def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -248,12 +247,3 @@ def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> list[int]:
     score = np.where(decided, -1.0, fractional * size)
     best = np.argsort(-score, kind="stable")[:CANDIDATES]
     return [int(edge) for edge in best if edge == best[0] or score[edge] > 0.0]
-
-
-def _contradiction(graph: Graph, kept: BoolArray, cut: BoolArray) -> list[int]:
-    """A path along kept edges between the ends of an edge that is cut; empty if there is none."""
-    inside = cut & ~graph.cut(graph.components(kept))
-    if not inside.any():
-        return []
-    u, v = graph.edges[np.argmax(inside)].tolist()
-    return a_path(graph.edges[kept].tolist(), u, v)

@@ -252,7 +252,8 @@ def fingerprint(graph: Graph) -> str:
     >>> fingerprint(first) == fingerprint(second)
     False
     """
-    return _digest({"n": np.asarray(graph.n), "edges": graph.edges, "weights": graph.weights})
+    arrays = {"n": np.asarray(graph.n), "edges": graph.edges, "weights": graph.weights}
+    return _digest(arrays if graph.lifted is None else {**arrays, "lifted": graph.lifted})
 
 
 def _arrays(lp: SavedLP) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
 from ..instance.cover import Cover
-from ..instance.graph import Graph
 from ..options import Options
-from ..primal import Evolution, first_turn, fuse, is_clustered_poorly, lp_guided, rounding
+from ..primal import first_turn, is_clustered_poorly, rounding
+from ..primal.heuristics import Heuristics, Search
 from .alongside import Alongside
 from .bounds import Bounds
 
@@ -24,8 +24,8 @@ class Clusterings:
 
     Parameters
     ----------
-    graph : Graph
-        The instance.
+    heuristics : Heuristics
+        What finds clusterings of the instance.
     options : Options
         Which ways of rounding to use.
     bounds : Bounds
@@ -42,7 +42,7 @@ class Clusterings:
 
     def __init__(
         self,
-        graph: Graph,
+        heuristics: Heuristics,
         options: Options,
         bounds: Bounds,
         cover: Cover,
@@ -51,11 +51,12 @@ class Clusterings:
         clock: Clock,
         tell: Callable[[IntArray], None],
     ) -> None:
-        self._graph, self._options, self._bounds, self._cover = graph, options, bounds, cover
+        self._heuristics, self._graph = heuristics, (graph := heuristics.graph)
+        self._options, self._bounds, self._cover = options, bounds, cover
         self._seed, self._clock, self._tell = seed, clock, tell
         self._alongside: Alongside | None = None
         self._began_at = self._guided_at = clock.work
-        self._search: Evolution | None = None
+        self._search: Search | None = None
         # Arcs that it reads when it is its turn; 0: not now.
         self._turn = first_turn(graph) if is_clustered_poorly(graph) else 0
 
@@ -66,7 +67,7 @@ class Clusterings:
             yield
             return
         with Alongside(
-            self._graph,
+            self._heuristics,
             self._bounds,
             self._clock,
             seed=self._seed + 1,  # local search has had its own
@@ -79,8 +80,9 @@ class Clusterings:
     def round(self, x: FloatArray, converged: bool) -> None:
         """Make what can be made of a solution of the LP, and see what the search has found."""
         graph, bounds, clock = self._graph, self._bounds, self._clock
+        heuristics = self._heuristics
         with clock.measure("rounding"):
-            bounds.offer(rounding.threshold(graph, x))
+            bounds.offer(heuristics.rounded(x))
             for name in self._options.rounding:
                 if bounds.verdict:
                     return
@@ -88,7 +90,7 @@ class Clusterings:
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
                 elif converged or self._may_be_guided():
                     self._guided_at = clock.work
-                    labels = lp_guided(graph, x, bounds.labels, clock=clock)
+                    labels = heuristics.guided(x, bounds.labels, clock)
                 else:
                     continue
                 bounds.offer(labels)
@@ -97,7 +99,7 @@ class Clusterings:
                 self._search_longer()
             beside = None if self._alongside is None else self._alongside.better()
             if beside is not None:
-                bounds.offer(fuse(graph, bounds.labels, beside, clock=clock))
+                bounds.offer(heuristics.fused(bounds.labels, beside, clock))
 
     def search_longer(self) -> None:
         """The LP is over and leaves a gap: on a dense instance, search for longer."""
@@ -116,7 +118,7 @@ class Clusterings:
         if self._turn == 0 or self._alongside is None or bounds.verdict:
             return
         if self._search is None:
-            self._search = Evolution(self._graph, bounds.labels, seed=self._seed)
+            self._search = self._heuristics.search(bounds.labels, self._seed)
         search, before = self._search, bounds.upper
         search.offer(bounds.labels)
         with self._clock.alarm() as stop:

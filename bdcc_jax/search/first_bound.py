@@ -15,7 +15,6 @@ from ..instance.graph import Graph
 from ..lp.dual_ascent import DualAscent, Relaxed
 from ..lp.rows import Rows
 from ..options import Options
-from ..primal import fuse, greedy_additive
 from ..primal.parallel_contraction import parallel_contraction
 from ..proofs.certificate import AscentProof, LowerBound
 from ..separation.device import devices
@@ -78,7 +77,8 @@ def ascend(job: Job) -> Start:
     if not job.heuristics:
         return Start(*_climb(job, None).rows)
     seed, tell = job.setting.seed, job.setting.reporter.meanwhile
-    with Alongside(job.graph, job.bounds, job.clock, seed=seed, tell=tell) as alongside:
+    heuristics = job.problem.heuristics
+    with Alongside(heuristics, job.bounds, job.clock, seed=seed, tell=tell) as alongside:
         state = _climb(job, alongside)
     return Start(*state.rows)
 
@@ -115,17 +115,19 @@ def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Rel
 def contraction(job: Job, weights: FloatArray | None = None) -> IntArray:
     """A clustering by contraction, on the accelerator if there is one."""
     device = job.setting.accelerator
-    if device is None:
-        return greedy_additive(job.graph, weights, clock=job.clock)
+    if device is None or job.problem.restricted:
+        guide = job.graph.weights if weights is None else weights
+        return job.problem.heuristics.contracted(guide, job.clock)
     return parallel_contraction(job.graph, weights, device=device, clock=job.clock)
 
 
 def _improve(job: Job, state: Relaxed, alongside: Alongside | None, *, guided: bool) -> None:
     """Better clusterings: from the search in its thread, and guided by the reduced costs."""
     graph, bounds, clock = job.graph, job.bounds, job.clock
+    heuristics = job.problem.heuristics
     if guided:
         weights = state.reduced[: graph.m] + WEIGHTS * graph.weights
         found = contraction(job, weights)
-        bounds.offer(fuse(graph, bounds.labels, found, clock=clock))
+        bounds.offer(heuristics.fused(bounds.labels, found, clock))
     if alongside is not None and (better := alongside.better()) is not None:
-        bounds.offer(fuse(graph, bounds.labels, better, clock=clock))
+        bounds.offer(heuristics.fused(bounds.labels, better, clock))

@@ -23,6 +23,7 @@ from ..presolve import Removed
 from ..separation.device.devices import Devices, Host
 from .bounds import Bounds
 from .checkpoint import Checkpoint
+from .problem import Problem
 from .reporter import Reporter
 from .substitute import Known, Substitute
 
@@ -78,6 +79,8 @@ class Job:
         Rows to start from, valid for every clustering; only for instances without presolve.
     labels_known : bool
         Whether the bounds have a clustering that somebody has found, to start from.
+    problem : Problem, optional
+        Which clusterings count; all of them if not given.
     checkpoint : Checkpoint, optional
         Where to start from; told what to write.
     level : int
@@ -95,9 +98,11 @@ class Job:
         heuristics: bool,
         rows: Rows | None = None,
         labels_known: bool = False,
+        problem: Problem | None = None,
         checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
     ) -> None:
+        self.problem = Problem(graph) if problem is None else problem
         self.graph, self.bounds, self.clock, self.setting = graph, bounds, clock, setting
         self.presolve, self.heuristics = presolve, heuristics
         self.rows = Rows.empty() if rows is None else rows

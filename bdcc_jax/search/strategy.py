@@ -8,7 +8,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fuse, fusions, is_clustered_poorly, local_search
+from ..primal import fusions, is_clustered_poorly
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -34,7 +34,7 @@ LARGE = 20_000
 
 def strategy(job: Job) -> None:
     """Solve a job: ends by Stop once its bounds have met, returns if they cannot be made to."""
-    if job.presolve:
+    if job.presolve and not job.problem.restricted:
         _presolve(job)
     else:
         _solve(job)
@@ -140,10 +140,12 @@ def _complete(job: Job) -> None:
 
 def _solve(job: Job) -> None:
     graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
-    if setting.options.odd_wheels and is_dense(graph) and not is_complete(graph):
+    restricted = job.problem.restricted
+    dense = is_dense(graph) and not restricted
+    if setting.options.odd_wheels and dense and not is_complete(graph):
         _complete(job)
         return
-    ascent = ascends(graph, setting.options)
+    ascent = job.problem.multicut and ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
     if job.heuristics and not device_first:
         _search(job, polish=not ascent or graph.m < QUICK)
@@ -168,6 +170,7 @@ def _solve(job: Job) -> None:
         reporter=setting.reporter,
         rows=rows,
         multipliers=multipliers,
+        problem=job.problem,
     )
     tree = Branching(graph)
     if job.checkpoint:
@@ -181,7 +184,7 @@ def _solve(job: Job) -> None:
         if setting.options.integer == "whole":
             job.log("HiGHS' branch and bound on %d edges", graph.m)
             benders.integrate()
-        elif divide(job, benders):
+        elif not restricted and divide(job, benders):
             return
     job.log("branch and bound on %d edges", graph.m)
     with benders.clusterings.searching(job.heuristics, at_once=is_dense(graph)):
@@ -199,8 +202,12 @@ def _search(job: Job, *, polish: bool) -> None:
     known = bounds.labels if bounds.upper < 0.0 else None
     with clock.measure("rounding"):
         rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
-        search = local_search if polish else fusions
-        labels = search(graph, rounds=rounds, seed=setting.seed, clock=clock, tell=job.start_from)
-        bounds.offer(fuse(graph, known, labels) if polish and known is not None else labels)
+        heuristics = job.problem.heuristics
+        labels = heuristics.first(
+            rounds=rounds, polish=polish, seed=setting.seed, clock=clock, tell=job.start_from
+        )
+        if polish and known is not None:
+            labels = heuristics.fused(known, labels, clock)
+        bounds.offer(labels)
     job.log("local search finds a clustering of cost %.10g", bounds.upper)
     setting.reporter.start()

@@ -58,8 +58,7 @@ class Terms:
         exponent = min(WHOLE, 64 - size) if graph.m and size <= SMALL else 0
         scaled = graph
         if exponent:
-            weights = np.ldexp(graph.weights, exponent)
-            scaled = Graph._trusted(graph.n, graph.edges, weights)._constrained(graph.constraints)
+            scaled = graph._with_weights(np.ldexp(graph.weights, exponent))
         if not graph.constraints:
             return cls(graph, scaled, exponent, None)
         instead = unconstrained(scaled)
