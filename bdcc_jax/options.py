@@ -187,6 +187,13 @@ class Options:
         if not isinstance(self.pdlp, PDLPOptions):
             raise ValueError(f"pdlp must be a PDLPOptions object, not {self.pdlp!r}")
 
+    @property
+    def features(self) -> tuple[str, ...]:
+        """'paper' where the paper's rows or HiGHS' ILP are asked for; see ``combinations``."""
+        other_rows = self.tau is not None or self.rows == "aggregated"
+        other_engine = self.engine in ("reference", "pdlp")
+        return ("paper",) if other_rows or other_engine or self.integer == "whole" else ()
+
     @classmethod
     def paper(cls, tau: float | None = 0.5, **changes: Any) -> Options:
         """The paper to the letter.

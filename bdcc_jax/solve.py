@@ -16,6 +16,7 @@ from .base.clock import Clock
 from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
 from .base.records import Progress, Status, Stop
+from .combinations import check_together
 from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph, canonical_labels
 from .io.convert import GraphLike, as_graph
@@ -52,6 +53,9 @@ def solve(
     must_link: Pairs | None = None,
     cannot_link: Pairs | None = None,
     groups: Groups | None = None,
+    min_clusters: int | None = None,
+    max_clusters: int | None = None,
+    unaries: ArrayLike | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
@@ -86,6 +90,11 @@ def solve(
     must_link, cannot_link, groups : optional
         Only clusterings count that keep these pairs of nodes together, or apart, and no two nodes
         of a group together; see :meth:`bdcc_jax.Graph.constrained`.
+    min_clusters, max_clusters : int, optional
+        How many clusters there are at least, and at most.
+    unaries : array_like, shape (n, k), optional
+        Every cluster has one of k classes, and this is what each costs each node; see
+        :meth:`bdcc_jax.Graph.classified`. ``Result.classes`` are those of the nodes.
 
     Returns
     -------
@@ -102,12 +111,22 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
-    if must_link is not None or cannot_link is not None or groups is not None:
-        graph = graph.constrained(must_link=must_link, cannot_link=cannot_link, groups=groups)
+    constraints = {
+        "must_link": must_link,
+        "cannot_link": cannot_link,
+        "groups": groups,
+        "min_clusters": min_clusters,
+        "max_clusters": max_clusters,
+    }
+    if any(value is not None for value in constraints.values()):
+        graph = graph.constrained(**constraints)
+    if unaries is not None:
+        graph = graph.classified(unaries)
     start = None if initial is None else check_initial(graph, initial)
     options, where, time_limit, gap, seed = check_arguments(
         device, time_limit, gap, seed, options, callback
     )
+    check_together([*graph.features, *options.features])
     attempt: Attempt | None = None
     try:
         clock = Clock(time_limit)
@@ -210,7 +229,9 @@ class Attempt:
         self._clock, self._device = clock, device
         self._terms = terms = Terms.of(graph)
         self._problem = problem_of(terms.graph)
-        self._initial = None if initial is None else terms.lift(terms.drop(initial))
+        self._initial: IntArray | None = None
+        if initial is not None:  # as it is if it has all that is asked for
+            self._initial = terms.lift(self._problem.repaired(terms.drop(initial)))
         self._bounds: Bounds | None = None
         self._reporter: Reporter | None = None
         self._job: Job | None = None
@@ -226,13 +247,7 @@ class Attempt:
         terms, options, clock = self._terms, self._options, self._clock
         graph = terms.graph
         logger.info("begin: %d nodes, %d edges, on %s", graph.n, graph.m, self._device)
-        bounds = self._bounds = Bounds(
-            graph,
-            gap=self._gap,
-            absolute_gap=terms.allowance(options.absolute_gap),
-            constant=terms.constant,
-            refine=self._problem.refined if self._problem.restricted else None,
-        )
+        bounds = self._bounds = self._first_bounds()
         if self._initial is not None:
             bounds.offer(terms.drop(self._initial))
         if checkpoint is not None:
@@ -272,10 +287,20 @@ class Attempt:
             reporter.close()
             release_scheduler()
 
+    def _first_bounds(self) -> Bounds:
+        terms, problem = self._terms, self._problem
+        return Bounds(
+            terms.graph,
+            gap=self._gap,
+            absolute_gap=terms.allowance(self._options.absolute_gap),
+            constant=terms.constant,
+            refine=problem.refined if problem.restricted else None,
+        )
+
     def result(self) -> Result:
         """What has been found so far."""
         graph, clock, job, terms = self._graph, self._clock, self._job, self._terms
-        bounds = self._bounds or Bounds(terms.graph)
+        bounds = self._bounds or self._first_bounds()
         labels = terms.lift(bounds.labels)
         objective = graph.objective(labels)
         lower = min(objective, terms.lower_bound(bounds.lower))

@@ -20,11 +20,15 @@ def is_complete(graph: Graph) -> bool:
     return graph.m == graph.n * (graph.n - 1) // 2
 
 
+def can_be_completed(graph: Graph) -> bool:
+    """Whether an instance has so few pairs that an LP can have them all."""
+    return graph.n * (graph.n - 1) // 2 <= MOST_PAIRS
+
+
 def is_dense(graph: Graph) -> bool:
     """Whether an instance is worth its missing pairs."""
-    pairs = graph.n * (graph.n - 1) // 2
-    large = graph.n >= LEAST_NODES and pairs <= MOST_PAIRS
-    return large and graph.m >= LEAST_DENSITY * pairs
+    large = graph.n >= LEAST_NODES and can_be_completed(graph)
+    return large and graph.m >= LEAST_DENSITY * (graph.n * (graph.n - 1) // 2)
 
 
 def extent(graph: Graph) -> int:

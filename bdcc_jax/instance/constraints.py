@@ -1,4 +1,7 @@
-"""What a clustering must do whatever it costs: pairs that stay together, pairs that stay apart."""
+"""What a clustering must do whatever it costs.
+
+Pairs that stay together, pairs that stay apart, how many clusters there may be.
+"""
 
 from __future__ import annotations
 
@@ -31,27 +34,37 @@ class Constraints:
         Pairs ``u < v`` in order, each once. A pair need not be an edge.
     groups : ndarray of int, shape (n,), or None
         No two nodes of one group are in one cluster; -1 for a node that is in no group.
+    min_clusters, max_clusters : int or None
+        How many clusters there are at least, and at most.
     """
 
     must_link: IntArray = field(default_factory=lambda: NO_PAIRS)
     cannot_link: IntArray = field(default_factory=lambda: NO_PAIRS)
     groups: IntArray | None = None
+    min_clusters: int | None = None
+    max_clusters: int | None = None
 
     @classmethod
     def of(
         cls,
         n: int,
         node: NodeOf | None,
-        must_link: Pairs | None,
-        cannot_link: Pairs | None,
-        groups: Groups | None,
+        must_link: Pairs | None = None,
+        cannot_link: Pairs | None = None,
+        groups: Groups | None = None,
+        min_clusters: int | None = None,
+        max_clusters: int | None = None,
     ) -> Constraints:
         """What a user says of n nodes: by id, or by names that ``node`` turns into ids."""
         must, cannot = (
             pairs_of(pairs, what, n, node)
             for pairs, what in ((must_link, "must_link"), (cannot_link, "cannot_link"))
         )
-        return cls(must, cannot, groups_of(groups, n, node))
+        numbers = (
+            number_of(number, what, n)
+            for number, what in ((min_clusters, "min_clusters"), (max_clusters, "max_clusters"))
+        )
+        return cls(must, cannot, groups_of(groups, n, node), *numbers)
 
     @classmethod
     def infinite(cls, u: IntArray, v: IntArray, w: FloatArray) -> Constraints:
@@ -60,16 +73,42 @@ class Constraints:
         return cls(_once(pairs[w == np.inf]), _once(pairs[w == -np.inf]))
 
     def __bool__(self) -> bool:
+        return len(self.features) > 0
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Which kinds of constraints there are, as :mod:`~bdcc_jax.combinations` names them."""
+        said = {
+            "must_link": len(self.must_link) > 0,
+            "cannot_link": len(self.cannot_link) > 0,
+            "groups": self.groups is not None,
+            "min_clusters": self.min_clusters is not None,
+            "max_clusters": self.max_clusters is not None,
+        }
+        return tuple(name for name, there in said.items() if there)
+
+    @property
+    def links(self) -> bool:
+        """Whether there are pairs that stay together or apart."""
         return len(self.must_link) + len(self.cannot_link) > 0 or self.groups is not None
+
+    @property
+    def numbers(self) -> Constraints:
+        """Only how many clusters there may be."""
+        return Constraints(min_clusters=self.min_clusters, max_clusters=self.max_clusters)
 
     def bytes(self) -> bytes:
         """All of it, for digests."""
-        parts = (self.must_link, self.cannot_link, self.groups)
-        return b"".join(
-            len(part).to_bytes(8, "little") + part.astype("<i8").tobytes()
-            for part in parts
-            if part is not None
+        parts = [self.must_link, self.cannot_link] if self.links else []
+        if self.groups is not None:
+            parts.append(self.groups)
+        data = b"".join(
+            len(part).to_bytes(8, "little") + part.astype("<i8").tobytes() for part in parts
         )
+        for name in ("min_clusters", "max_clusters"):
+            if (number := getattr(self, name)) is not None:
+                data += f"{name} {number}".encode()
+        return data
 
     def also(self, other: Constraints) -> Constraints:
         """Both."""
@@ -79,6 +118,8 @@ class Constraints:
             _once(np.concatenate([self.must_link, other.must_link])),
             _once(np.concatenate([self.cannot_link, other.cannot_link])),
             self.groups if other.groups is None else other.groups,
+            _extreme(max, self.min_clusters, other.min_clusters),
+            _extreme(min, self.max_clusters, other.max_clusters),
         )
 
     def joined(self, n: int) -> IntArray:
@@ -116,9 +157,31 @@ class Constraints:
             if kind == "groups":
                 why = f"that nodes {name(u)!r} and {name(v)!r} are of one group"
             raise ValueError(f"must_link {', '.join(map(repr, chain))} contradicts {why}")
+        least, most = self.min_clusters or 1, n if self.max_clusters is None else self.max_clusters
+        if least > most:
+            raise ValueError(f"min_clusters is {least}, but max_clusters is {most}")
+        if least > (left := int(self.joined(n).max()) + 1):
+            raise ValueError(
+                f"min_clusters is {least}, but must_link leaves no more than {left} clusters"
+            )
 
 
 NONE = Constraints()
+
+
+def number_of(number: int | None, what: str, n: int) -> int | None:
+    """Check a number of clusters of n nodes."""
+    if number is None:
+        return None
+    whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    if not whole or not 1 <= number <= n:
+        raise ValueError(f"{what} must be an integer from 1 to {n}, the nodes, not {number!r}")
+    return int(number)
+
+
+def _extreme(choose: Callable[..., int], *numbers: int | None) -> int | None:
+    given = [number for number in numbers if number is not None]
+    return choose(given) if given else None
 
 
 def pairs_of(pairs: Pairs | None, what: str, n: int, node: NodeOf | None) -> IntArray:

@@ -27,17 +27,14 @@ from ..base.validation import (
     real_weights,
     unless_ids,
 )
+from ..combinations import check_together
+from .classes import best_classes, class_costs, costs_of_clusters
 from .constraints import NONE, Constraints, Groups, NodeOf, Pairs, pairs_of
 from .matrix import edges_of_matrix
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
     import pandas as pd
-
-NOT_WITH_LIFTED = (
-    "must_link, cannot_link, groups and infinite weights are not supported together with lifted "
-    "edges: give such a pair a large finite weight instead"
-)
 
 _TABLE = 2**22
 """Labels below this are renumbered by a table, larger ones by sorting."""
@@ -74,6 +71,8 @@ class Graph:
         Pairs that every clustering must keep together, or apart; see :meth:`constrained`.
     lifted : ndarray of bool, shape (m,), or None
         Which of ``edges`` are lifted; None if none is, so that all clusterings count.
+    unaries : ndarray, shape (n, k), or None
+        What every class costs every node, if clusters have classes; see :meth:`classified`.
 
     Examples
     --------
@@ -90,6 +89,7 @@ class Graph:
     names: tuple[Hashable, ...] | None
     constraints: Constraints
     lifted: BoolArray | None
+    unaries: FloatArray | None
 
     def __init__(
         self,
@@ -113,8 +113,7 @@ class Graph:
         mask = None if lifted is None else lifted_mask(lifted, len(u))
         if mask is not None and mask.any():
             if not finite.all():
-                at = int(np.flatnonzero(~finite)[0])
-                raise ValueError(f"weights[{at}] is {w[at]}: {NOT_WITH_LIFTED}")
+                check_together(["lifted", "must_link" if np.inf in w else "cannot_link"])
             ends, weights, mask = canonical_lifted_edges(n, u, v, w, mask)
             self._set(n, ends, weights, node_names(names, n), NONE, mask)
             return
@@ -132,10 +131,11 @@ class Graph:
         names: tuple[Hashable, ...] | None = None,
         constraints: Constraints = NONE,
         lifted: BoolArray | None = None,
+        unaries: FloatArray | None = None,
     ) -> None:
-        edges.flags.writeable = weights.flags.writeable = False
-        if lifted is not None:
-            lifted.flags.writeable = False
+        for array in (edges, weights, lifted, unaries):
+            if array is not None:
+                array.flags.writeable = False
         for field, value in (
             ("n", n),
             ("edges", edges),
@@ -143,6 +143,7 @@ class Graph:
             ("names", names),
             ("constraints", constraints),
             ("lifted", lifted),
+            ("unaries", unaries),
         ):
             object.__setattr__(self, field, value)
 
@@ -153,11 +154,23 @@ class Graph:
         graph._set(n, edges, weights)
         return graph
 
+    def _with(self, **changes: Any) -> Graph:
+        """The same instance with other attributes, which are trusted and taken over."""
+        names = ("n", "edges", "weights", "names", "constraints", "lifted", "unaries")
+        graph = object.__new__(type(self))
+        graph._set(**{name: getattr(self, name) for name in names} | changes)
+        return graph
+
     def _with_weights(self, weights: FloatArray) -> Graph:
         """The same instance with other weights, which are trusted and taken over."""
-        graph = object.__new__(type(self))
-        graph._set(self.n, self.edges, weights, self.names, self.constraints, self.lifted)
-        return graph
+        return self._with(weights=weights)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What it has besides edges and weights, as :mod:`~bdcc_jax.combinations` names it."""
+        lifted = () if self.lifted is None else ("lifted",)
+        classes = () if self.unaries is None else ("unaries",)
+        return (*lifted, *classes, *self.constraints.features)
 
     def constrained(
         self,
@@ -165,6 +178,8 @@ class Graph:
         must_link: Pairs | None = None,
         cannot_link: Pairs | None = None,
         groups: Groups | None = None,
+        min_clusters: int | None = None,
+        max_clusters: int | None = None,
     ) -> Graph:
         """The same instance, but only clusterings with these properties count.
 
@@ -176,6 +191,9 @@ class Graph:
         groups : array_like, shape (n,), or mapping from nodes, optional
             No two nodes of one group are in one cluster: at most one record of every source, for
             example. None, NaN or -1 for a node that is in no group.
+        min_clusters, max_clusters : int, optional
+            How many clusters there are at least, and at most. A cluster that edges do not hold
+            together may be split, and clusters that no edge joins may be put together, at no cost.
 
         Returns
         -------
@@ -197,8 +215,8 @@ class Graph:
         Traceback (most recent call last):
         ValueError: must_link (0, 1), (1, 2) contradicts that nodes 0 and 2 are of one group
         """
-        node = self._node_by_name()
-        more = Constraints.of(self.n, node, must_link, cannot_link, groups)
+        said = (must_link, cannot_link, groups, min_clusters, max_clusters)
+        more = Constraints.of(self.n, self._node_by_name(), *said)
         return self._constrained(self.constraints.also(more))
 
     def constrained_by_id(
@@ -207,18 +225,52 @@ class Graph:
         must_link: Pairs | None = None,
         cannot_link: Pairs | None = None,
         groups: Groups | None = None,
+        min_clusters: int | None = None,
+        max_clusters: int | None = None,
     ) -> Graph:
         """As :meth:`constrained`, with ids also where nodes have names."""
-        more = Constraints.of(self.n, None, must_link, cannot_link, groups)
-        return self._constrained(self.constraints.also(more))
+        said = (must_link, cannot_link, groups, min_clusters, max_clusters)
+        return self._constrained(self.constraints.also(Constraints.of(self.n, None, *said)))
 
     def _constrained(self, constraints: Constraints) -> Graph:
-        if self.lifted is not None and constraints:
-            raise ValueError(NOT_WITH_LIFTED)
-        graph = object.__new__(type(self))
-        graph._set(self.n, self.edges, self.weights, self.names, constraints, self.lifted)
+        graph = self._with(constraints=constraints)
+        check_together(graph.features)
         constraints.check(self.n, self.name)
+        check_possible(graph)
         return graph
+
+    def classified(self, unaries: ArrayLike) -> Graph:
+        """The same instance, but every cluster has a class.
+
+        Edges between clusters of different classes are cut, as all edges between clusters are; two
+        clusters may have the same class. A clustering costs what it cuts, and for every node what
+        the class of its cluster costs it.
+
+        Parameters
+        ----------
+        unaries : array_like, shape (n, k)
+            What each of the k classes costs each node; inf for a class that a node cannot have.
+
+        Examples
+        --------
+        >>> import bdcc_jax
+        >>> path = Graph(3, [(0, 1), (1, 2)], [1.0, 1.0])
+        >>> result = bdcc_jax.solve(path.classified([[0, 3], [1, 2], [4, 0]]))
+        >>> result.classes.tolist(), result.objective
+        ([0, 0, 1], 2.0)
+        """
+        if self.unaries is not None:
+            raise ValueError("the graph has unaries already; give all costs in one array")
+        graph = self._with(unaries=class_costs(unaries, self.n))
+        check_together(graph.features)
+        check_possible(graph)
+        return graph
+
+    def classes(self, labels: ArrayLike) -> IntArray | None:
+        """The class of every node if every cluster has its best one; None without classes."""
+        if self.unaries is None:
+            return None
+        return best_classes(self.unaries, canonical_labels(self._one_a_node(labels)))
 
     def nodes_of(self, pairs: Pairs, what: str) -> IntArray:
         """Check pairs of nodes, by id or by name; ids, each pair once and sorted."""
@@ -448,8 +500,18 @@ class Graph:
         return _refined(self.n, self.edges, self.weights, self._one_a_node(labels))
 
     def objective(self, labels: ArrayLike) -> float:
-        """Sum of the weights of the cut edges: what a clustering costs."""
-        return exact_sum(self.weights[self.cut(labels)])[0]
+        """Sum of the weights of the cut edges, and of the best classes: what a clustering costs.
+
+        Infinite if a cluster can have no class.
+        """
+        costs = self.weights[self.cut(labels)]
+        classes = self.classes(labels)
+        if self.unaries is not None and classes is not None:
+            chosen = self.unaries[np.arange(self.n), classes]
+            if np.isinf(chosen).any():
+                return np.inf
+            costs = np.concatenate([costs, chosen])
+        return exact_sum(costs)[0]
 
     def disagreement(self, labels: ArrayLike) -> float:
         """The paper's CC_1 value: attractive weight cut plus repulsive weight kept."""
@@ -459,6 +521,17 @@ class Graph:
     def components(self, kept: BoolArray) -> IntArray:
         """Label the nodes by the components of the edges in ``kept``, by first appearance."""
         return connected_components(self.n, self.edges[:, 0], self.edges[:, 1], kept)
+
+
+def check_possible(graph: Graph) -> None:
+    """Refuse must-links between nodes that have no class in common."""
+    if graph.unaries is None or len(graph.constraints.must_link) == 0:
+        return
+    joined = graph.constraints.joined(graph.n)
+    impossible = np.isinf(costs_of_clusters(graph.unaries, joined)).all(axis=1)
+    if impossible.any():
+        nodes = [graph.name(int(v)) for v in np.flatnonzero(impossible[joined])[:5]]
+        raise ValueError(f"unaries: must_link joins nodes without a common class, {nodes}")
 
 
 @compiled

@@ -23,7 +23,7 @@ class TerminalGraph(Graph):
 
     Attributes
     ----------
-    classes : int
+    n_classes : int
         How many classes there are.
 
     Examples
@@ -36,7 +36,7 @@ class TerminalGraph(Graph):
     ([False, True, False, True], 2.0)
     """
 
-    classes: int
+    n_classes: int
 
     @classmethod
     def of(cls, graph: Graph, costs: FloatArray) -> TerminalGraph:
@@ -49,20 +49,20 @@ class TerminalGraph(Graph):
             np.concatenate([graph.weights, costs[v, label]]),
         )
         assert isinstance(made, TerminalGraph)
-        object.__setattr__(made, "classes", costs.shape[1])
+        object.__setattr__(made, "n_classes", costs.shape[1])
         return made
 
     @cached_property
     def ordinary(self) -> Graph:
         """The graph without the classes."""
-        inside = self.edges[:, 1] < self.n - self.classes
-        return Graph._trusted(self.n - self.classes, self.edges[inside], self.weights[inside])
+        inside = self.edges[:, 1] < self.n - self.n_classes
+        return Graph._trusted(self.n - self.n_classes, self.edges[inside], self.weights[inside])
 
     @cached_property
     def column(self) -> IntArray:
         """The variable of every node and class; -1 where a node cannot have a class."""
         m = self.ordinary.m
-        column = np.full((self.ordinary.n, self.classes), -1)
+        column = np.full((self.ordinary.n, self.n_classes), -1)
         v, label = self.edges[m:].T
         column[v, label - self.ordinary.n] = np.arange(m, self.m)
         return column
@@ -95,10 +95,10 @@ class TerminalGraph(Graph):
         impossible = ~np.isfinite(costs_of_clusters(self.costs, own)).any(axis=1)
         if impossible.any():
             apart = np.where(impossible[own], self.costs.argmin(axis=1), 0)
-            own = own * self.classes + apart
+            own = own * self.n_classes + apart
         finer = self.extended(self.ordinary.refined(own)[0])
         return finer, self.cut(finer)
 
     def extended(self, labels: IntArray) -> IntArray:
         """Labels of all nodes, from those of the nodes that are no classes."""
-        return np.concatenate([labels, labels.max() + 1 + np.arange(self.classes)])
+        return np.concatenate([labels, labels.max() + 1 + np.arange(self.n_classes)])

@@ -14,11 +14,12 @@ the same node together, so that nothing drowns beside it, as it would beside a w
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
-from ..base.sums import exact_unit, sum_down, sum_up
+from ..base.sums import exact_sum, exact_unit, sum_down, sum_up
 from .constraints import pairs_within
 from .contraction import contract, sum_parallel
 from .graph import Graph, canonical_labels
@@ -49,6 +50,9 @@ class Unconstrained:
         What was taken off the weights of which pairs of nodes of ``original``.
     node_map : ndarray of int, shape (original.n,)
         The node of ``graph`` that each has become.
+
+    With classes, ``graph`` has unaries, too: those of nodes that become one are added up. A node
+    that leaves its cluster keeps its class, so what is said above holds.
     """
 
     original: Graph
@@ -62,6 +66,8 @@ class Unconstrained:
 
     def lift(self, labels: IntArray) -> IntArray:
         """Labels of the original that have all constraints, and cost no more."""
+        if len(self.pairs) == 0:  # and then the number of clusters is the same
+            return canonical_labels(labels[self.node_map])
         finer, _ = self.graph.refined(labels)
         finer = finer.copy()
         u, v = self.node_map[self.pairs].T
@@ -108,11 +114,14 @@ def unconstrained(graph: Graph) -> Unconstrained:
         total = np.abs(instead.weights).sum()
     if not np.isfinite(total):
         raise ValueError("with constraints the weights add up to more than a float64 can hold")
+    if graph.unaries is not None:
+        costs, lost = _joined_costs(graph.unaries, node_map)
+        instead, off = instead._with(unaries=costs), sum_up([off, lost])
     residue = np.abs(instead.weights) < RESIDUE * _smallest(graph.weights)
     left_over = instead.weights[residue]
     if len(left_over):
-        kept = instead.edges[~residue], instead.weights[~residue]
-        instead = Graph._trusted(instead.n, *kept)
+        kept = {"edges": instead.edges[~residue], "weights": instead.weights[~residue]}
+        instead = instead._with(**kept)
     return Unconstrained(
         original=graph,
         graph=instead,
@@ -146,6 +155,25 @@ def _apart(graph: Graph, small: Graph, node_map: IntArray) -> IntArray:
     _, first = np.unique(ends[:, 0] * small.n + ends[:, 1], return_index=True)
     once: IntArray = pairs[first]
     return once
+
+
+def _joined_costs(costs: FloatArray, node_map: IntArray) -> tuple[FloatArray, float]:
+    """What classes cost nodes that have become one, and how much of it float64 has lost."""
+    joined, lost = np.zeros((int(node_map.max()) + 1, costs.shape[1])), [0.0]
+    order = np.argsort(node_map, kind="stable")
+    starts = np.searchsorted(node_map[order], np.arange(len(joined) + 1))
+    for node, (start, end) in enumerate(pairwise(starts.tolist())):
+        rows = costs[order[start:end]]
+        if len(rows) == 1:
+            joined[node] = rows[0]
+            continue
+        for label in range(costs.shape[1]):
+            if np.isfinite(rows[:, label]).all():
+                joined[node, label], low = exact_sum(rows[:, label].copy())
+                lost.append(abs(low))
+            else:
+                joined[node, label] = np.inf
+    return joined, sum_up(lost)
 
 
 def _smallest(weights: FloatArray) -> float:

@@ -70,9 +70,7 @@ class CountSearch:
         self.work += STEP_ROUNDS * STEP_WORK * (self._graph.m + 1)
         self._seed += 1
         limits = (self._least, self._most)
-        self.offer(
-            counted(self._graph, self.labels, *limits, rounds=STEP_ROUNDS, seed=self._seed)
-        )
+        self.offer(counted(self._graph, self.labels, *limits, rounds=STEP_ROUNDS, seed=self._seed))
 
     def run(self, work: float, stop: BoolArray | None = None) -> None:
         """Go on until so much has been done in all."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..base.adjacency import Adjacency, adjacency
-from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
 from ..base.heap import Heap, new_heap, pop, put
@@ -157,9 +157,7 @@ def _bins(arcs: Adjacency, weights: FloatArray, order: IntArray, most: int) -> I
 
 
 @compiled
-def _split(
-    arcs: Adjacency, weights: FloatArray, labels: IntArray, least: int, heap: Heap
-) -> None:
+def _split(arcs: Adjacency, weights: FloatArray, labels: IntArray, least: int, heap: Heap) -> None:
     """Take nodes out of clusters, the cheapest first, until there are enough. Changes labels."""
     n = len(labels)
     size = np.zeros(n, np.int64)

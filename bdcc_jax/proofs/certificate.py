@@ -172,6 +172,7 @@ def certificate(
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
     data += graph.constraints.bytes() if graph.constraints else b""
     data += b"" if graph.lifted is None else b"lifted" + graph.lifted.tobytes()
+    data += b"" if graph.unaries is None else b"unaries" + graph.unaries.astype("<f8").tobytes()
     sha256 = hashlib.sha256(data).hexdigest()
     content: dict[str, Any] = {
         "format": FORMAT,
@@ -186,6 +187,8 @@ def certificate(
     }
     if exponent:
         content["exponent"] = exponent
+    if (classes := graph.classes(labels)) is not None:
+        content["classes"] = classes.tolist()
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return {**content, "digest": hashlib.sha256(canonical.encode()).hexdigest()}
 

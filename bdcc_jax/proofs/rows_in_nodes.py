@@ -1,6 +1,7 @@
 """What the rows of the LP say of nodes, by which they are valid: cycles, odd wheels, 2-partitions.
 
-In lifted instances also cuts: around a set of nodes, of which the ordinary edges leave it.
+In lifted instances also cuts: around a set of nodes, of which the ordinary edges leave it. What
+rows for classes and for numbers of clusters say is in modules of their own.
 """
 
 from collections import defaultdict, deque
@@ -12,7 +13,10 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import maximum_flow
 
 from ..instance.graph import Graph
+from ..instance.terminals import TerminalGraph
 from ..lp.rows import Rows
+from .classes_in_nodes import ClassesInNodes
+from .counts_in_nodes import CountsInNodes
 from .cuts_in_nodes import CutsInNodes
 
 InNodes = tuple[str | int, float, list[int]]
@@ -53,6 +57,10 @@ def _own_words(graph: Graph) -> list[Callable[[list[int], list[float], float], I
     Each is given edges, coefficients and right-hand side of a row, and returns None if it is not
     of its kind.
     """
+    if isinstance(graph, TerminalGraph):
+        return [ClassesInNodes(graph)]
+    if graph.constraints:
+        return [CountsInNodes(graph)]
     return [] if graph.lifted is None else [CutsInNodes(graph)]
 
 

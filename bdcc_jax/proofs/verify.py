@@ -65,29 +65,41 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     data = graph.edges.astype("<i8").tobytes() + graph.weights.astype("<f8").tobytes()
     if sum(map(len, limits)):
         data += b"".join(len(part).to_bytes(8, "little") + part.tobytes() for part in limits)
+    least, most = graph.constraints.min_clusters, graph.constraints.max_clusters
+    data += b"" if least is None else f"min_clusters {least}".encode()
+    data += b"" if most is None else f"max_clusters {most}".encode()
     if graph.lifted is not None:
         data += b"lifted" + graph.lifted.astype("?").tobytes()
+    if graph.unaries is not None:
+        data += b"unaries" + graph.unaries.astype("<f8").tobytes()
     n, m, sha256 = graph.n, len(graph.edges), hashlib.sha256(data).hexdigest()
     form, version, status, proof = (said[key] for key in ("format", "version", "status", "proof"))
     actual = json.dumps(["bdcc-jax certificate", 1, {"m": m, "n": n, "sha256": sha256}])
     same = json.dumps([form, version, said["instance"]], sort_keys=True) == actual  # 1 is not True
     _require(same, f"of another instance, or unknown format {form!a:.80}, version {version!a:.80}")
-    ratios = [w.as_integer_ratio() for w in graph.weights.tolist()]
+    costs = [] if graph.unaries is None else graph.unaries.tolist()
+    priced = [(v, n + k, c) for v, row in enumerate(costs) for k, c in enumerate(row) if c < inf]
+    ratios = [w.as_integer_ratio() for w in [*graph.weights.tolist(), *(c for *_, c in priced)]]
     shift = 64 + max([0, *(b.bit_length() - 1 for _, b in ratios)])  # 64: for the multipliers
     edges = dict.fromkeys((u, v) for u, v in graph.edges.tolist() if 0 <= u < v < n)
+    edges |= dict.fromkeys((v, k) for v, k, _ in priced)  # a node a class, behind all others
     weights = {e: (a << shift) // b for e, (a, b) in zip(edges, ratios, strict=True)}
     small = all(abs(a) < b for a, b in ratios)  # so that another unit makes none less whole
     inner = shift - _ids([said.get("exponent", 0)], shift if small else 1)[0]  # unit of the proof
     must, cannot, *groups = lists = [part.tolist() for part in limits]
     outermost = lists if proof["rule"] == "constraints" else []  # whose nodes are the user's
     unit = Fraction(1, 1 << shift)
-    prover = _Prover(inner, WORK * (len(text) + n + m), limits=outermost)
+    prover = _Prover(inner, WORK * (len(text) + n + m + len(priced)), limits=outermost)
     labels = _ids(said["labels"], n, size=n)
     inside = [(x, g) for x, g in zip(labels, *groups, strict=True) if g >= 0] if groups else []
     kept = all(labels[u] == labels[v] for u, v in must) and len({*inside}) == len(inside)
     apart = all(labels[u] != labels[v] for u, v in cannot)
     _require(kept and apart, "the clustering violates a constraint of the instance")
-    whole = _Graph(labels, weights, prover)
+    _require((least or 1) <= len({*labels}) <= (most or n), f"there are {len({*labels})} clusters")
+    whole = _Graph(labels + [0] * len(costs[0] if costs else []), weights, prover)
+    whole.numbers = None if least is most is None else (least or 1, most or n)
+    if costs:
+        whole.classify(_ids(said["classes"], len(costs[0]), size=n), edges)
     if graph.lifted is not None:
         pairs = zip(graph.edges.tolist(), graph.lifted.tolist(), strict=True)
         whole.connect([pair for pair, is_lifted in pairs if not is_lifted])
@@ -99,7 +111,8 @@ def _verify(graph: Any, certificate: dict[str, Any]) -> Verdict:
     if stated <= lower + slack:
         return Verdict(upper, lower, ())
     _require(bool(prover.claims), f"no lower bound above {float(lower)!r} is proven")
-    claimed = unit * _Prover(inner, prover.steps, True, outermost).bound(n, weights, proof)
+    believer = _Prover(inner, prover.steps, True, outermost)
+    claimed = unit * believer.prove(whole.copy(prover=believer), proof)
     _require(stated - slack <= claimed <= upper + slack, "HiGHS claims what labels contradict")
     return Verdict(upper, lower, tuple(prover.claims))
 
@@ -116,7 +129,11 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         _require(self.steps >= 0, "the proof asks for more work than its length allows")
 
     def row(self, graph: _Graph, kind: Any, factor: Any, *nodes: Any) -> tuple[int, Any]:
-        (hub, *rim), y = _ids([*nodes], len(graph.at)), int(_number(factor, 0.0) * 2**self.shift)
+        y = int(_number(factor, 0.0) * 2**self.shift)
+        if kind in ("forest", "clique", "one class", "any class", "class"):
+            b, plus, minus = getattr(graph, "row_of_" + kind.replace(" ", "_"))([*nodes])
+            return -y * b, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
+        hub, *rim = _ids([*nodes], len(graph.at) - graph.terminals)  # classes are on no cycle
         k, b, plus, minus = len(rim), 0, [(rim[-1], hub)], [*pairwise(nodes)]
         if kind == "wheel" and k % 2 == 1 < k:
             b, plus, minus = k // 2, [*pairwise(rim), (rim[-1], rim[0])], [(hub, x) for x in rim]
@@ -133,12 +150,11 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             b, minus = d * (d - 1) // 2, [*product(nodes[:p], nodes[p:])]
         return -y * b, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
 
-    def bound(self, n: int, weights: Any, proof: Any) -> int:
-        return self.prove(_Graph([0] * n, weights, self), proof)
-
     def prove(self, graph: _Graph, proof: Any) -> int:
         rule, said = proof["rule"], {key: value for key, value in proof.items() if key != "rule"}
         _require(hasattr(self, f"_by_{rule}"), f"this is no certificate: the rule {rule!a:.80}")
+        plain = not graph.terminals or rule in ("branching", "constraints", "highs")
+        _require(plain or (rule == "lp" and "part" not in proof), f"{rule!a:.80} beside classes")
         bound: int = getattr(self, f"_by_{rule}")(graph, **said)
         return -(-bound // graph.unit) * graph.unit  # every clustering costs a multiple of it
 
@@ -233,7 +249,7 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             constant += (taken := int(_number(amount, 0.0) * 2**self.shift))
             _require(left.find(x) != left.find(y), f"nodes {x} and {y} must be together")
             left.add(left.find(x), left.find(y), -taken)
-        rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))])
+        rest = left.without([*dict.fromkeys(map(left.find, range(len(left.at))))], all_of_it=True)
         bound = self.prove(rest, proof)
         graph.met = rest.near(bound, rest.met) or None  # if not, the user's weights decide
         return constant + bound
@@ -253,14 +269,65 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         self.at: list[dict[int, int]] = [{} for _ in labels]
         self.met: bool | None = None  # whether the labels are optimal in every piece
         self.connecting: list[set[int]] = []  # the ordinary edges, where others are lifted
+        self.numbers: tuple[int, int] | None = None  # of clusters, where there are limits
+        self.terminals, self.classes, self.may = 0, list[int](), list[set[int]]()  # the last nodes
         prover.pay(4 * (len(labels) + len(weights)))
         for (u, v), w in weights.items():
             self.add(u, v, w)
 
-    def copy(self, more: int = 0) -> _Graph:
-        copied = _Graph(self.labels + [0] * more, self.weights(), self._prover, self.unit)
-        copied.connecting = self.connecting if more == 0 else []
+    def copy(self, more: int = 0, prover: _Prover | None = None) -> _Graph:
+        labels, prover = self.labels + [0] * more, prover or self._prover
+        copied = _Graph(labels, self.weights(), prover, self.unit)
+        if more == 0:
+            copied.connecting, copied.numbers = self.connecting, self.numbers
+            copied.terminals, copied.classes = self.terminals, self.classes
+            copied.may = [*self.may]
         return copied
+
+    def classify(self, classes: list[int], pairs: Any) -> None:  # edges, and (node, its class)
+        self.classes, self.may = classes, [set() for _ in self.at]
+        self.terminals = len(self.at) - len(classes)
+        for v, t in pairs:
+            self.may[v] |= {t} if t >= len(classes) else set()
+        own, alike = len(classes), dict(zip(self.labels, classes, strict=False))
+        of_cluster = all(alike[x] == c for x, c in zip(self.labels, classes, strict=False))
+        possible = all(own + c in self.may[v] for v, c in enumerate(classes))
+        _require(of_cluster and possible, "a cluster has no class, or one that it cannot have")
+
+    def row_of_forest(self, up: list[int]) -> Any:  # a node or itself for every node
+        _require(self.numbers is not None, "a forest where any number of clusters will do")
+        n, parts = len(self.at), _Graph(self.labels, {}, self._prover)
+        edges = [(v, u) for v, u in enumerate(_ids(up, n, size=n)) if u != v]
+        for v, u in edges:
+            _require(parts.find(v) != parts.find(u), "a forest with a cycle")
+            parts.join(v, u)
+        return n - len(edges) - (self.numbers or (1, n))[0], [], edges
+
+    def row_of_clique(self, nodes: list[int]) -> Any:
+        _require(self.numbers is not None, "a clique where any number of clusters will do")
+        p, k = len(_ids(nodes, len(self.at))), (self.numbers or (1, len(self.at)))[1]
+        self._prover.pay(3 * p * p)
+        t, q = divmod(p, k)  # with clusters of equal size the fewest pairs are kept
+        kept = q * (t + 1) * t // 2 + (k - q) * t * (t - 1) // 2
+        return p * (p - 1) // 2 - kept, [*combinations(nodes, 2)], []
+
+    def row_of_one_class(self, nodes: list[int]) -> Any:
+        (v,) = self._unclassed(nodes)
+        self._prover.pay(len(self.may[v]))
+        return 1, [(v, t) for t in self.may[v]], []
+
+    def row_of_any_class(self, nodes: list[int]) -> Any:
+        _, plus, _ = self.row_of_one_class(nodes)
+        return -1, [], plus
+
+    def row_of_class(self, nodes: list[int]) -> Any:  # v, u, classes: if v has one of them, not u
+        (v, u), some = self._unclassed(nodes[:2]), {*_ids(nodes[2:], len(self.at))}
+        away = [(u, t) for t in some & self.may[u]]
+        return 0, [(v, t) for t in some & self.may[v]], [*away, (u, v)]
+
+    def _unclassed(self, nodes: list[int]) -> list[int]:
+        _require(self.terminals > 0, "classes where there are none")
+        return _ids(nodes, len(self.at) - self.terminals)
 
     def connect(self, edges: list[list[int]]) -> None:  # by the ordinary ones, if some are lifted
         self.connecting, parts = [set() for _ in self.at], _Graph(self.labels, {}, self._prover)
@@ -279,7 +346,12 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         return min(map(abs, self.weights().values()), default=0)
 
     def cost(self) -> int:
-        return sum(w for (u, v), w in self.weights().items() if self.labels[u] != self.labels[v])
+        own = len(self.at) - self.terminals
+        return sum(
+            w
+            for (u, v), w in self.weights().items()
+            if (self.labels[u] != self.labels[v] if v < own else self.classes[u] == v - own)
+        )
 
     def near(self, bound: int, met: bool | None = None) -> bool:
         gap, unit, one = self.cost() - bound, self.unit, 1 << self._prover.shift
@@ -300,11 +372,17 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
             self.add(u, v, sign * amount)
         return sum(cost for cost, _ in rows)
 
-    def without(self, slots: list[int]) -> _Graph:
+    def without(self, slots: list[int], all_of_it: bool = False) -> _Graph:
         number = {self.find(slot): i for i, slot in enumerate(slots)}
         inner = [(u, v) for u in number for v in self.at[u] if u < v and v in number]
         weights = {(number[u], number[v]): self.add(u, v, None) for u, v in inner}
-        return _Graph([self.labels[slot] for slot in slots], weights, self._prover)
+        taken = _Graph([self.labels[slot] for slot in slots], weights, self._prover)
+        if all_of_it:  # its nodes, joined or not, but nothing is left out
+            taken.numbers, taken.terminals = self.numbers, self.terminals
+            own = slots[: len(slots) - self.terminals] if self.terminals else []
+            taken.classes = [self.classes[slot] for slot in own]
+            taken.may = [{number[t] for t in self.may[slot]} for slot in (slots if own else [])]
+        return taken
 
     def find(self, slot: int) -> int:
         while self._parent[slot] != slot:
@@ -314,6 +392,8 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
     def join(self, slot: int, into: int) -> None:
         a, b = sorted(map(self.find, (slot, into)), key=lambda x: len(self.at[x]))
         self._parent[a] = b
+        if self.may:
+            self.may[b] = self.may[a] & self.may[b]
         for y in [*self.at[a]] if a != b else ():
             self.add(b, y, self.add(a, y, None) * (y != b))
 

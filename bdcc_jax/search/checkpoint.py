@@ -24,6 +24,7 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.environment import package_version
 from ..base.records import Round, Status
 from ..instance.graph import Graph
+from ..instance.terminals import TerminalGraph
 from ..io import npz
 from ..io.files import check_target, write_bytes
 from ..lp.rows import Rows
@@ -253,7 +254,13 @@ def fingerprint(graph: Graph) -> str:
     False
     """
     arrays = {"n": np.asarray(graph.n), "edges": graph.edges, "weights": graph.weights}
-    return _digest(arrays if graph.lifted is None else {**arrays, "lifted": graph.lifted})
+    if graph.lifted is not None:
+        arrays["lifted"] = graph.lifted
+    if graph.constraints:
+        arrays["constraints"] = np.frombuffer(graph.constraints.bytes(), np.uint8)
+    if isinstance(graph, TerminalGraph):
+        arrays["classes"] = np.asarray(graph.n_classes)
+    return _digest(arrays)
 
 
 def _arrays(lp: SavedLP) -> dict[str, Any]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
 from ..instance.cover import vertex_cover

@@ -13,12 +13,12 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
-from ..instance.completion import is_complete
+from ..instance.completion import MOST_PAIRS, is_complete
 from ..instance.cover import vertex_cover
 from ..instance.graph import Graph, canonical_labels
 from ..lp.rows import Rows
 from ..primal.count_heuristics import CountHeuristics
-from ..primal.counted import counted, split_freely
+from ..primal.counted import counted, merged_freely, split_freely
 from ..separation.complete import CompleteGraphRows
 from ..separation.counts import clique_rows, forest_rows
 from ..separation.odd_wheels import OddWheels
@@ -48,17 +48,41 @@ class CountProblem(Problem):
         super().__init__(graph)
         self.least, self.most = least, most
         self.heuristics = CountHeuristics(graph, least, most)
+        weighty = graph.weights != 0.0
+        self.relaxed = Graph._trusted(graph.n, graph.edges[weighty], graph.weights[weighty])
 
     def refined(self, labels: IntArray) -> tuple[IntArray, BoolArray]:
         """The labels, or what E+ holds together of them, if these count; else a repair."""
         graph = self.graph
-        finer, cut = graph.refined(labels)
-        if self.least <= int(finer.max()) + 1 <= self.most:
-            return finer, cut
-        own = split_freely(graph, canonical_labels(labels), self.least)
-        if not self.least <= int(own.max()) + 1 <= self.most:
-            own = counted(graph, finer, self.least, self.most, rounds=0)
-        return own, graph.cut(own)
+        finer, _ = graph.refined(labels)
+        for own in (finer, canonical_labels(labels)):
+            if (counts := self._freely(own)) is not None:
+                return counts, graph.cut(counts)
+        repaired = counted(graph, finer, self.least, self.most, rounds=0)
+        return repaired, graph.cut(repaired)
+
+    def allows(self, labels: IntArray) -> bool:
+        """Whether clusters can be split or put together, at no cost, until there are so many."""
+        if self._freely(labels) is not None:
+            return True
+        if self.most < self.graph.n and not is_complete(self.graph):
+            raise ValueError(
+                f"max_clusters = {self.most} takes a variable for every pair of nodes, and "
+                f"{self.graph.n} nodes have more than {MOST_PAIRS} pairs; without, it can only be "
+                "had where the best clustering has no more clusters than that, or clusters that "
+                "no edges join"
+            )
+        return False
+
+    def _freely(self, labels: IntArray) -> IntArray | None:
+        """A clustering that counts and cuts the same edges; None if there is none in sight."""
+        relaxed = self.relaxed
+        assert relaxed is not None
+        merged = merged_freely(relaxed, labels, self.most)
+        if merged is None:
+            return None
+        enough = split_freely(relaxed, merged, self.least)
+        return enough if self.least <= int(enough.max()) + 1 <= self.most else None
 
     def separators(
         self,

@@ -107,7 +107,7 @@ class Job:
         self.presolve, self.heuristics = presolve, heuristics
         self.rows = Rows.empty() if rows is None else rows
         self.labels_known = labels_known
-        self.checkpoint, self._level = checkpoint, level
+        self.checkpoint, self.level = checkpoint, level
         self.removed: Removed | None = None if checkpoint is None else checkpoint.removed
 
     def run(self) -> Status:
@@ -151,7 +151,7 @@ class Job:
             rows=substitute.rows,
             labels_known=substitute.labels is not None,
             checkpoint=self.checkpoint,
-            level=logging.DEBUG if piece else self._level,
+            level=logging.DEBUG if piece else self.level,
         )
         with self.setting.reporter.inside(inner, hand_out, substitute.lift):
             status = job.run()
@@ -191,4 +191,4 @@ class Job:
 
     def log(self, message: str, *values: object) -> None:
         """Log what comes next: for users if this is their instance, else for debugging."""
-        logger.log(self._level, message, *values)
+        logger.log(self.level, message, *values)

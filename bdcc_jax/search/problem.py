@@ -35,7 +35,8 @@ class Problem:
       words in ``proofs/rows_in_nodes.py`` and its check in ``proofs/verify.py``;
     - ``contradiction`` sees that no clustering that counts makes some decisions. It may miss that:
       then the LP becomes infeasible once it has the rows, which proves as much;
-    - ``heuristics`` find clusterings.
+    - ``heuristics`` find clusterings;
+    - ``relaxed`` and ``allows`` say that a solve without the restriction comes first.
     """
 
     restricted: bool = False
@@ -45,6 +46,10 @@ class Problem:
     """Whether clusterings satisfy all cycle inequalities of the graph, so that bounds for all
     clusterings (dual ascent, packing) hold."""
 
+    relaxed: Graph | None = None
+    """An instance on the same nodes, of which every clustering counts, that is worth a solve of its
+    own first: no clustering that counts costs less than its optimum, and that may count here."""
+
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.heuristics = Heuristics(graph)
@@ -52,6 +57,14 @@ class Problem:
     def refined(self, labels: IntArray) -> tuple[IntArray, BoolArray]:
         """A clustering that counts, no worse than the labels if these count; what it cuts."""
         return self.graph.refined(labels)
+
+    def repaired(self, labels: IntArray) -> IntArray:
+        """The labels if they count, else a clustering that does."""
+        return self.refined(labels)[0] if self.restricted else labels
+
+    def allows(self, labels: IntArray) -> bool:
+        """Whether a clustering of ``relaxed`` counts, or one that cuts the same edges."""
+        return True
 
     def separators(
         self,

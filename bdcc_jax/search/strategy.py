@@ -1,20 +1,23 @@
 """A solve from beginning to end: presolve, Algorithm 1, and what to do about a gap it leaves."""
 
+from math import inf
+
 import numpy as np
 
 from ..base.arrays import IntArray
 from ..base.sums import sum_down, sum_up
 from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
+from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fusions, is_clustered_poorly
+from ..primal import fusions, is_clustered_poorly, local_search
 from ..proofs.branching_proof import Branching
-from ..proofs.certificate import PresolveProof, relaxed_bound
+from ..proofs.certificate import LowerBound, PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
 from .after_lp import divide
 from .benders import Benders
-from .bounds import allowed_excess
+from .bounds import Bounds, allowed_excess
 from .checkpoint import SavedLP
 from .first_bound import ascend, ascends, contraction, first_look
 from .job import Job
@@ -34,10 +37,47 @@ LARGE = 20_000
 
 def strategy(job: Job) -> None:
     """Solve a job: ends by Stop once its bounds have met, returns if they cannot be made to."""
+    if job.problem.relaxed is not None:
+        _solve_relaxed(job, job.problem.relaxed)
     if job.presolve and not job.problem.restricted:
         _presolve(job)
     else:
         _solve(job)
+
+
+def _solve_relaxed(job: Job, graph: Graph) -> None:
+    """Solve an instance without its restriction, if it seems that the optimum satisfies that."""
+    setting, bounds, clock = job.setting, job.bounds, job.clock
+    with clock.measure("rounding"):
+        guess = local_search(graph, seed=setting.seed, clock=clock)
+    if not job.problem.allows(guess):
+        return
+    job.start_from(guess)
+    inner = Bounds(graph, absolute_gap=bounds.allowance, tolerance=bounds.tolerance)
+    inner.offer(guess)
+    told = inner.labels[:0]
+
+    def hand_out() -> None:
+        nonlocal told
+        if inner.labels is not told:
+            bounds.offer(inner.labels)
+        known = inner.lower_bound
+        same = bool((graph.cut(bounds.labels) == graph.cut(inner.labels)).all())
+        bounds.raise_lower(LowerBound(known.value, known.proof, known.excess if same else inf))
+        told = inner.labels
+
+    relaxed = job.inner(
+        graph,
+        inner,
+        presolve=job.presolve,
+        labels_known=True,
+        checkpoint=job.checkpoint,
+        level=job.level,
+    )
+    with setting.reporter.inside(inner, hand_out, lambda labels: labels):
+        relaxed.run()
+    bounds.stop_if_met()
+    job.problem.allows(inner.labels)  # or there is no way to go on
 
 
 def _presolve(job: Job) -> None:

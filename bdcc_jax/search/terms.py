@@ -1,9 +1,10 @@
-"""In which terms an instance is solved: without constraints, and in other units if it must be.
+"""In which terms an instance is solved: without links, and in other units if it must be.
 
 float64 has fewer digits below 2e-308, and none below 5e-324. Weights so small that half of one may
-be zero are multiplied by a power of two, which is exact. Constraints become weights, see
-:mod:`~bdcc_jax.instance.unconstrained`. The search knows of neither: what it finds is brought back
-here.
+be zero are multiplied by a power of two, which is exact. Must-links and cannot-links become weights,
+see :mod:`~bdcc_jax.instance.unconstrained`. The search knows of neither: what it finds is brought
+back here. Classes become nodes, see :mod:`~bdcc_jax.instance.terminals`, and where there may be only
+so many clusters, pairs that are no edges are edges of weight 0.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import numpy as np
 
 from ..base.arrays import IntArray
 from ..base.sums import sum_down, sum_up
+from ..instance.completion import can_be_completed, completed
+from ..instance.constraints import NONE, Constraints
 from ..instance.graph import Graph
+from ..instance.terminals import TerminalGraph
 from ..instance.unconstrained import Unconstrained, unconstrained
 from ..proofs.certificate import ConstrainedProof, Proof
 
@@ -37,7 +41,7 @@ class Terms:
     exponent : int
         It is solved in units of 2 to the power of ``-exponent``.
     instead : Unconstrained or None
-        What has become of its constraints, if it has any.
+        What has become of its must-links and cannot-links, if it has any.
 
     Examples
     --------
@@ -54,15 +58,17 @@ class Terms:
     @classmethod
     def of(cls, graph: Graph) -> Terms:
         """Those that suit an instance."""
-        _, size = frexp(np.abs(graph.weights).max(initial=0.0))
+        costs = np.empty(0) if graph.unaries is None else graph.unaries[np.isfinite(graph.unaries)]
+        _, size = frexp(max(np.abs(part).max(initial=0.0) for part in (graph.weights, costs)))
         exponent = min(WHOLE, 64 - size) if graph.m and size <= SMALL else 0
         scaled = graph
         if exponent:
             scaled = graph._with_weights(np.ldexp(graph.weights, exponent))
-        if not graph.constraints:
-            return cls(graph, scaled, exponent, None)
-        instead = unconstrained(scaled)
-        return cls(graph, instead.graph, exponent, instead)
+            if graph.unaries is not None:
+                scaled = scaled._with(unaries=np.ldexp(graph.unaries, exponent))
+        instead = unconstrained(scaled) if graph.constraints.links else None
+        linked = scaled if instead is None else instead.graph
+        return cls(graph, _solved(linked, graph.constraints.numbers), exponent, instead)
 
     @property
     def constant(self) -> float:
@@ -78,11 +84,14 @@ class Terms:
 
     def lift(self, labels: IntArray) -> IntArray:
         """The clustering that one of the instance as it is solved stands for."""
+        if isinstance(self.graph, TerminalGraph):
+            labels = labels[: self.graph.ordinary.n]
         return labels if self.instead is None else self.instead.lift(labels)
 
     def drop(self, labels: IntArray) -> IntArray:
         """A clustering of the instance as it is solved, from one of the user's."""
-        return labels if self.instead is None else self.instead.drop(labels)
+        labels = labels if self.instead is None else self.instead.drop(labels)
+        return self.graph.extended(labels) if isinstance(self.graph, TerminalGraph) else labels
 
     def proof(self, proof: Proof) -> Proof:
         """A proof for the user's instance, in the units of the one that is solved."""
@@ -119,3 +128,16 @@ class Terms:
             return value
         number = ldexp(value, -self.exponent)
         return nextafter(number, -inf) if ldexp(number, self.exponent) > value else number
+
+
+def _solved(graph: Graph, numbers: Constraints) -> Graph:
+    """The instance with nodes for its classes, or with all pairs that are to be counted."""
+    if graph.unaries is not None:
+        return TerminalGraph.of(graph, graph.unaries)
+    least = numbers.min_clusters if (numbers.min_clusters or 1) > 1 else None
+    most = numbers.max_clusters if (numbers.max_clusters or graph.n) < graph.n else None
+    if least is None and most is None:  # which is true anyway
+        return graph._with(constraints=NONE) if graph.constraints else graph
+    if most is not None and can_be_completed(graph):
+        graph, _ = completed(graph)
+    return graph._with(constraints=Constraints(min_clusters=least, max_clusters=most))
