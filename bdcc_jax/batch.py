@@ -12,6 +12,7 @@ import jax
 
 from .base import processes
 from .base.clock import Clock
+from .combinations import check_together
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Failure, Result
@@ -214,6 +215,7 @@ class _Batch:
     def _solve(self, number: int, place: Place) -> Result | Failure:
         try:
             graph = as_graph(self._graphs[number])
+            check_together([*graph.features, *self._options.features])
             with place(number) as devices:
                 attempt = Attempt(
                     graph,

@@ -101,8 +101,9 @@ def table() -> str:
     for key, name in names.items():
         cells = []
         for model in MODELS:
-            why = REFUSED.get(frozenset((key, model)))
-            cells.append("" if key == model else "yes" if why is None else f"[{numbers[why]}]")
+            refused = REFUSED.get(frozenset((key, model)))
+            known = "yes" if refused is None else f"[{numbers[refused]}]"
+            cells.append("" if key == model else known)
         lines.append("| " + " | ".join([name, *cells]).replace("|  |", "| |") + " |")
     notes = [f"[{number}] Refused: {why}." for why, number in numbers.items()]
     return "\n".join([*lines, "", "<br>\n".join(notes)])

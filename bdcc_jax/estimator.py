@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
 try:
     from sklearn.base import BaseEstimator, ClusterMixin
@@ -50,6 +51,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     time_limit : float, optional
         Seconds; the best clustering by then is kept. None: until it is proven optimal, which may
         take very long for hundreds of samples without clear clusters.
+    min_clusters, max_clusters : int, optional
+        How many clusters there are at least, and at most.
     gap : float
         Stop once ``(objective - lower_bound) / |objective|`` is at most this.
     random_state : int, RandomState instance or None
@@ -71,6 +74,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         The sum of the weights between clusters; the smaller, the better.
     lower_bound_ : float
         No clustering has a smaller objective.
+    classes_ : ndarray of int, shape (n_samples,), or None
+        The class of every sample, if clusters have classes.
     status_ : str
         'optimal' with a proof; see :class:`bdcc_jax.Status`.
     result_ : Result
@@ -94,6 +99,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         *,
         threshold: float | None = None,
         gamma: float | None = None,
+        min_clusters: int | None = None,
+        max_clusters: int | None = None,
         time_limit: float | None = 60.0,
         gap: float = 0.0,
         random_state: Any = 0,
@@ -104,6 +111,8 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.affinity = affinity
         self.threshold = threshold
         self.gamma = gamma
+        self.min_clusters = min_clusters
+        self.max_clusters = max_clusters
         self.time_limit = time_limit
         self.gap = gap
         self.random_state = random_state
@@ -119,6 +128,7 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         must_link: Pairs | None = None,
         cannot_link: Pairs | None = None,
         groups: Groups | None = None,
+        unaries: ArrayLike | None = None,
     ) -> CorrelationClustering:
         """Find the clusters.
 
@@ -131,6 +141,9 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         must_link, cannot_link, groups : optional
             Pairs of samples that must, or cannot, be in one cluster, and groups of which no two
             can; see :meth:`bdcc_jax.Graph.constrained`.
+        unaries : array_like, shape (n_samples, k), optional
+            What each of k classes costs each sample, if clusters have classes; see
+            :meth:`bdcc_jax.Graph.classified`.
         """
         if not callable(self.affinity) and self.affinity not in AFFINITIES:
             known = ", ".join(map(repr, AFFINITIES))
@@ -148,11 +161,15 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
             must_link=must_link,
             cannot_link=cannot_link,
             groups=groups,
+            min_clusters=self.min_clusters,
+            max_clusters=self.max_clusters,
+            unaries=unaries,
         )
         self.labels_ = result.labels
         self.n_clusters_ = result.n_clusters
         self.objective_ = result.objective
         self.lower_bound_ = result.lower_bound
+        self.classes_ = result.classes
         self.status_ = str(result.status)
         self.result_ = result
         return self

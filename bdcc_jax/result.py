@@ -8,10 +8,12 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .base.arrays import BoolArray, IntArray
 from .base.records import Failure, Phase, Progress, Round, Status, relative_gap
+from .combinations import check_together
 from .instance.graph import Graph
 from .options import Options, as_count
 from .presolve import Removed
@@ -37,7 +39,8 @@ class Result:
     labels : ndarray of int, shape (n,)
         The cluster of every node, numbered by first appearance.
     objective : float
-        Sum of the weights of the cut edges, recomputed from ``labels``.
+        Sum of the weights of the cut edges, and of what the classes cost if there are any;
+        recomputed from ``labels``.
     lower_bound : float
         No clustering has a smaller objective. It rests on HiGHS' branch and bound only if that was
         asked for and the solve ended early; then the certificate says so.
@@ -82,6 +85,11 @@ class Result:
     def cut(self) -> BoolArray:
         """Which edges of ``graph.edges`` are cut."""
         return self.graph.cut(self.labels)
+
+    @property
+    def classes(self) -> IntArray | None:
+        """The class of every node, that of its cluster; None if the instance has no classes."""
+        return self.graph.classes(self.labels)
 
     @property
     def n_clusters(self) -> int:
@@ -160,6 +168,7 @@ class Result:
         True
         """
         limit = as_count("limit", limit, at_least=1)
+        check_together([*self.graph.features, "alternatives"])
         if self.status != Status.OPTIMAL:
             raise ValueError(f"alternatives need an optimal result; this one is {self.status!s}")
         return alternatives(self.graph, self.labels, limit, self._solver(time_limit))
@@ -185,6 +194,7 @@ class Result:
         >>> result.labels.tolist(), result.margin((0, 1)), result.margin((1, 2))
         ([0, 0, 0], 1.0, 2.0)
         """
+        check_together([*self.graph.features, "margin"])
         u, v = self.graph.nodes_of([pair], "pair")[0].tolist()
         if u == v:
             raise ValueError(f"pair must be two different nodes, not {pair!r}")
@@ -220,6 +230,7 @@ class Result:
             "disagreement": f"{self.disagreement:.10g}",
             "clusters": f"{self.n_clusters} of {self.graph.n} nodes",
             "edges": f"{int(self.cut.sum())} of {self.graph.m} cut",
+            **self._class_facts(),
             "presolve": "none"
             if self.removed is None
             else f"{self.removed.nodes} nodes and {self.removed.edges} edges removed",
@@ -228,6 +239,13 @@ class Result:
             + "".join(f", {k} {v:.2f}" for k, v in self.timings.items() if k != "total"),
             "by JAX": f"{on_device:.2f} s in {calls} calls" if calls else "nothing",
         }
+
+    def _class_facts(self) -> dict[str, str]:
+        """How many nodes have which class."""
+        if self.classes is None or self.graph.unaries is None:
+            return {}
+        sizes = np.bincount(self.classes, minlength=self.graph.unaries.shape[1]).tolist()
+        return {"classes": ", ".join(f"{label}: {size}" for label, size in enumerate(sizes))}
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the graph and the labels, ready for JSON."""
@@ -244,6 +262,7 @@ class Result:
             "n": self.graph.n,
             "m": self.graph.m,
             "n_clusters": self.n_clusters,
+            "classes": None if self.classes is None else self.classes.tolist(),
             "device": self.device,
             "options": asdict(self.options),
             "removed": None if self.removed is None else asdict(self.removed),

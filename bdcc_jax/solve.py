@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -111,7 +111,7 @@ def solve(
     ([0, 0, 1], -4.0, 'optimal')
     """
     graph = as_graph(graph)
-    constraints = {
+    constraints: dict[str, Any] = {
         "must_link": must_link,
         "cannot_link": cannot_link,
         "groups": groups,

@@ -18,7 +18,7 @@ from typing import Protocol, overload
 
 import numpy as np
 
-from .base.arrays import BoolArray, FloatArray, IntArray
+from .base.arrays import FloatArray, IntArray
 from .base.sums import EXACT, exact_unit, sum_down
 from .instance.graph import Graph
 
@@ -95,7 +95,7 @@ def alternatives(graph: Graph, labels: IntArray, limit: int, again: Again) -> Al
         pair = graph.edges[edge : edge + 1]
         for one in (known, other):
             way = "cannot_link" if graph.cut(one)[edge] else "must_link"
-            todo.append((part.constrained_by_id(**{way: pair}), one))
+            todo.append((part.constrained_by_id(**{way: pair}), one))  # type: ignore[arg-type]
     return Alternatives(tuple(found), complete and not todo)
 
 
@@ -103,9 +103,12 @@ def _other(graph: Graph, known: IntArray, again: Again) -> IntArray | None:
     """Another optimum, None if it is proven that there is none, no labels if nobody knows."""
     cut = graph.cut(known)
     cost = graph.objective(known)
-    for scale, amount in _amounts(graph.weights):
+    costs = np.empty(0) if graph.unaries is None else graph.unaries[np.isfinite(graph.unaries)]
+    for scale, amount in _amounts(np.concatenate([graph.weights, costs[costs != 0.0]])):
         weights = scale * graph.weights + np.where(cut, amount, -amount)
         away = graph._with_weights(weights)
+        if graph.unaries is not None:
+            away = away._with(unaries=scale * graph.unaries)
         outcome = again(away, known)
         differs = bool((graph.cut(outcome.labels) != cut).any())
         if differs and graph.objective(outcome.labels) <= cost:
@@ -133,9 +136,8 @@ def margin(graph: Graph, labels: IntArray, pair: tuple[int, int], again: Again) 
     u, v = pair
     way = "cannot_link" if labels[u] == labels[v] else "must_link"
     try:
-        otherwise = graph.constrained_by_id(**{way: np.array([pair])})
+        otherwise = graph.constrained_by_id(**{way: np.array([pair])})  # type: ignore[arg-type]
     except ValueError:  # constraints leave no choice
         return inf
-    cut: BoolArray = graph.cut(labels)
-    costs = graph.weights[cut]
+    costs = graph.costs(labels)
     return max(0.0, sum_down([again(otherwise, labels).lower_bound, *(-costs).tolist()]))

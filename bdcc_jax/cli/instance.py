@@ -2,10 +2,11 @@
 
 import argparse
 import warnings
+from typing import Any
 
 from ..instance.graph import Graph
 from ..io import FORMATS, load
-from ..io.constraints import read_groups, read_pairs
+from ..io.constraints import read_groups, read_pairs, read_unaries
 from .common import Parser, complain
 
 FORMS = "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not"
@@ -42,21 +43,27 @@ def read_instance(path: str, form: str | None) -> tuple[Graph, str]:
 
 
 def add_constraints(command: Parser) -> None:
-    """Add the flags for files of constraints."""
+    """Add the flags for constraints, and for classes."""
     add = command.add_argument
     add("--must-link", metavar="FILE", help="pairs of nodes that must be in one cluster")
     add("--cannot-link", metavar="FILE", help="pairs of nodes that cannot be in one cluster")
     add("--groups", metavar="FILE", help="nodes and groups: no two of a group in one cluster")
+    add("--min-clusters", type=int, metavar="K", help="at least so many clusters")
+    add("--max-clusters", type=int, metavar="K", help="at most so many clusters")
+    add("--unaries", metavar="FILE", help="what every class costs every node: .npy, or text")
 
 
 def constrained(graph: Graph, arguments: argparse.Namespace) -> Graph:
-    """The instance with the constraints that the command line names."""
-    pairs = {
+    """The instance with the constraints and the classes that the command line names."""
+    pairs: dict[str, Any] = {
         key: read_pairs(path, graph)
         for key in ("must_link", "cannot_link")
         if (path := getattr(arguments, key)) is not None
     }
     groups = None if arguments.groups is None else read_groups(arguments.groups, graph)
-    if not pairs and groups is None:
-        return graph
-    return graph.constrained(**pairs, groups=groups)
+    numbers = {key: getattr(arguments, key) for key in ("min_clusters", "max_clusters")}
+    if pairs or groups is not None or any(value is not None for value in numbers.values()):
+        graph = graph.constrained(**pairs, groups=groups, **numbers)
+    if arguments.unaries is not None:
+        graph = graph.classified(read_unaries(arguments.unaries, graph))
+    return graph

@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from ..base.arrays import IntArray
+from ..combinations import check_together
 from ..io import read_labels, write_labels
 from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
@@ -35,6 +37,7 @@ def add_arguments(command: Parser) -> None:
     add_instance(command)
     add_format(command)
     add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, .h5, or text")
+    add("--classes", metavar="FILE", help="write the classes of the nodes, as labels are written")
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
     add("--report", metavar="FILE", help="a page about the run: bounds, timings, clusters (HTML)")
     add("--certificate", metavar="FILE", help="write a proof of the bounds, for verify")
@@ -58,6 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
             require_matplotlib()
         start = time.perf_counter()
         graph = constrained(read_instance(arguments.file, arguments.format)[0], arguments)
+        check_together([*graph.features, *options.features])
+        if arguments.classes is not None and graph.unaries is None:
+            raise ValueError("--classes: there are no classes; --unaries says what they cost")
         initial = None
         if arguments.initial is not None:
             initial = check_initial(graph, read_labels(arguments.initial, names=graph.names))
@@ -95,8 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
         }.items():
             if path not in (None, "-"):
                 afterwards.callback(_write, path, content, arguments.force)
-        if arguments.output is not None:
-            afterwards.callback(_write_labels, result, arguments)
+        for labels, path in (
+            (result.labels, arguments.output),
+            (result.classes, arguments.classes),
+        ):
+            if labels is not None and path is not None:
+                afterwards.callback(_write_labels, labels, path, result, arguments)
     return exit_code(result)
 
 
@@ -105,10 +115,11 @@ def _write(path: str, content: Callable[[], bytes], force: bool) -> None:
         write_bytes(Path(path), content(), force=force)
 
 
-def _write_labels(result: Result, arguments: argparse.Namespace) -> None:
-    names, force = result.graph.names, arguments.force
+def _write_labels(
+    labels: IntArray, path: str, result: Result, arguments: argparse.Namespace
+) -> None:
     with bad_input():
-        write_labels(result.labels, arguments.output, names=names, force=force)
+        write_labels(labels, path, names=result.graph.names, force=arguments.force)
 
 
 def reading_line(reading: float, solving: float) -> str:
@@ -120,10 +131,11 @@ def reading_line(reading: float, solving: float) -> str:
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    names = ("file", "initial", "must_link", "cannot_link", "groups")
+    names = ("file", "initial", "must_link", "cannot_link", "groups", "unaries")
     inputs = (getattr(arguments, name) for name in names)
     taken = {Path(path).resolve() for path in inputs if path is not None}
-    outputs = (arguments.output, arguments.json, arguments.certificate, arguments.report)
+    labels = [path for path in (arguments.output, arguments.classes) if path is not None]
+    outputs = (*labels, arguments.json, arguments.certificate, arguments.report)
     for path in outputs:
         if path is None or path == "-":
             continue
@@ -134,8 +146,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         check_target(target, force=arguments.force)
     if arguments.checkpoint is not None and Path(arguments.checkpoint).resolve() in taken:
         raise ValueError(f"{arguments.checkpoint} is named twice; a checkpoint is its own file")
-    if arguments.output is not None:
-        check_labels_target(Path(arguments.output), force=arguments.force)
+    for path in labels:
+        check_labels_target(Path(path), force=arguments.force)
 
 
 def _certificate(result: Result) -> bytes:

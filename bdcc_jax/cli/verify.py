@@ -12,7 +12,7 @@ from ..io import FormatError
 from ..io.files import read_bytes
 from ..proofs.verify import Rejected, Verdict, verify
 from .common import Parser, bad_input, complain, say
-from .instance import add_format, add_instance, read_instance
+from .instance import add_constraints, add_format, add_instance, constrained, read_instance
 
 REJECTED = 1
 
@@ -25,6 +25,7 @@ def add_arguments(command: Parser) -> None:
     add = command.add_argument
     add("certificate", metavar="CERTIFICATE", help="what solve --certificate wrote")
     add_format(command, what="INSTANCE")
+    add_constraints(command)
     add(
         "--strict",
         action="store_true",
@@ -36,7 +37,7 @@ def add_arguments(command: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
     with bad_input():
-        graph, _ = read_instance(arguments.instance, arguments.format)
+        graph = constrained(read_instance(arguments.instance, arguments.format)[0], arguments)
         certificate = _read(Path(arguments.certificate))
     try:
         verdict = verify(graph, certificate)

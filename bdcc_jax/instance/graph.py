@@ -504,14 +504,15 @@ class Graph:
 
         Infinite if a cluster can have no class.
         """
-        costs = self.weights[self.cut(labels)]
-        classes = self.classes(labels)
-        if self.unaries is not None and classes is not None:
-            chosen = self.unaries[np.arange(self.n), classes]
-            if np.isinf(chosen).any():
-                return np.inf
-            costs = np.concatenate([costs, chosen])
-        return exact_sum(costs)[0]
+        costs = self.costs(labels)
+        return np.inf if np.isinf(costs).any() else exact_sum(costs)[0]
+
+    def costs(self, labels: ArrayLike) -> FloatArray:
+        """What a clustering costs, one by one: the edges that it cuts, then the class of nodes."""
+        cut, classes = self.weights[self.cut(labels)], self.classes(labels)
+        if self.unaries is None or classes is None:
+            return cut
+        return np.concatenate([cut, self.unaries[np.arange(self.n), classes]])
 
     def disagreement(self, labels: ArrayLike) -> float:
         """The paper's CC_1 value: attractive weight cut plus repulsive weight kept."""
@@ -528,7 +529,7 @@ def check_possible(graph: Graph) -> None:
     if graph.unaries is None or len(graph.constraints.must_link) == 0:
         return
     joined = graph.constraints.joined(graph.n)
-    impossible = np.isinf(costs_of_clusters(graph.unaries, joined)).all(axis=1)
+    impossible: BoolArray = np.isinf(costs_of_clusters(graph.unaries, joined)).min(axis=1)
     if impossible.any():
         nodes = [graph.name(int(v)) for v in np.flatnonzero(impossible[joined])[:5]]
         raise ValueError(f"unaries: must_link joins nodes without a common class, {nodes}")

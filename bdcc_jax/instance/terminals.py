@@ -68,7 +68,7 @@ class TerminalGraph(Graph):
         return column
 
     @cached_property
-    def costs(self) -> FloatArray:
+    def class_costs(self) -> FloatArray:
         """What every class costs every node."""
         if self.m == 0:
             return np.full(self.column.shape, np.inf)
@@ -78,7 +78,7 @@ class TerminalGraph(Graph):
         """Which variables are 1: edges between clusters, and the class of every node."""
         plain = self.ordinary
         own = canonical_labels(self._one_a_node(labels)[: plain.n])
-        columns = self.column[np.arange(plain.n), best_classes(self.costs, own)]
+        columns = self.column[np.arange(plain.n), best_classes(self.class_costs, own)]
         if (columns < 0).any():
             raise ValueError(f"the cluster of node {int(np.argmin(columns))} can have no class")
         chosen = np.zeros(self.m, dtype=bool)
@@ -92,9 +92,9 @@ class TerminalGraph(Graph):
         Of the latter, every node first takes the class that is best for it alone.
         """
         own = canonical_labels(self._one_a_node(labels)[: self.ordinary.n])
-        impossible = ~np.isfinite(costs_of_clusters(self.costs, own)).any(axis=1)
+        impossible: BoolArray = np.isinf(costs_of_clusters(self.class_costs, own)).min(axis=1)
         if impossible.any():
-            apart = np.where(impossible[own], self.costs.argmin(axis=1), 0)
+            apart = np.where(impossible[own], self.class_costs.argmin(axis=1), 0)
             own = own * self.n_classes + apart
         finer = self.extended(self.ordinary.refined(own)[0])
         return finer, self.cut(finer)

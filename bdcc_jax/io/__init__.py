@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from ..combinations import check_together
 from ..instance.graph import Graph
 from .files import FormatError, check_target, read_bytes, write_bytes
 from .formats import EXPECTED, FORMATS, check_format, format_of_name, recognise
@@ -110,10 +111,8 @@ def write(
     path = Path(path)
     name = format_of_name(path) if format is None else check_format(format)
     _check_nodes(graph)
-    if graph.constraints and name != "npz":
-        raise ValueError(
-            f"{path}: format {name!r} cannot hold must-links and cannot-links; .npz can"
-        )
+    if name != "npz":
+        check_together([*graph.features, "other files"])
     check_target(path, force=force)
     write_bytes(path, FORMATS[name].encode(graph), force=force)
 

@@ -107,13 +107,7 @@ def read_labels(
     if data.startswith(b"PK"):
         return canonical_labels(_whole(npz.read_arrays(data, name, ["labels"])["labels"], name))
     if data.startswith(b"\x93NUMPY"):
-        try:
-            array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
-        except MemoryError:
-            raise
-        except Exception as error:  # numpy parses the header as Python
-            raise FormatError(f"{name}: not a numpy array ({error})") from error
-        return canonical_labels(_whole(array, name))
+        return canonical_labels(_whole(npz.read_npy(data, name), name))
     return canonical_labels(np.array(_words(data, name, names)))
 
 

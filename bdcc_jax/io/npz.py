@@ -2,8 +2,8 @@
 
 Its arrays: ``format`` (the text ``bdcc_jax.Graph 1``), ``n``, ``edges`` (m, 2), ``weights`` (m,);
 ``names`` (one JSON list as text) if the nodes have names; ``must_link`` and ``cannot_link`` (k, 2)
-and ``groups`` (n,) if there are constraints. ``numpy.load`` reads it as it is; nothing in it is
-ever unpickled.
+and ``groups`` (n,), ``min_clusters`` and ``max_clusters`` if there are constraints; ``unaries``
+(n, k) if there are classes. ``numpy.load`` reads it as it is; nothing in it is ever unpickled.
 """
 
 import io
@@ -25,6 +25,7 @@ MAGIC = b"PK\x03\x04"
 FORMAT = "bdcc_jax.Graph 1"
 KEYS = ("format", "n", "edges", "weights")
 CONSTRAINTS = ("must_link", "cannot_link", "groups")
+NUMBERS = ("min_clusters", "max_clusters")
 
 
 def recognises(opening: Opening) -> bool:
@@ -34,13 +35,16 @@ def recognises(opening: Opening) -> bool:
 
 def decode(data: bytes, name: str) -> Graph:
     """Read a graph from the content of a file; ``name`` is for error messages."""
-    arrays = read_arrays(data, name, KEYS, ("names", *CONSTRAINTS))
+    arrays = read_arrays(data, name, KEYS, ("names", *CONSTRAINTS, *NUMBERS, "unaries"))
     try:
         if (found := one_text(arrays["format"], "format")) != FORMAT:
             raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
         names = _names(arrays["names"]) if "names" in arrays else None
         graph = Graph(arrays["n"].item(), arrays["edges"], arrays["weights"], names)
-        return graph.constrained_by_id(**{k: v for k, v in arrays.items() if k in CONSTRAINTS})
+        constraints: dict[str, Any] = {k: v for k, v in arrays.items() if k in CONSTRAINTS}
+        constraints |= {k: arrays[k].item() for k in NUMBERS if k in arrays}
+        graph = graph.constrained_by_id(**constraints)
+        return graph.classified(arrays["unaries"]) if "unaries" in arrays else graph
     except (ValueError, TypeError) as error:
         raise FormatError(f"{name}: {error}") from error
 
@@ -54,6 +58,11 @@ def encode(graph: Graph) -> bytes:
         value = getattr(graph.constraints, key)
         if value is not None and len(value):
             arrays[key] = value
+    for key in NUMBERS:
+        if (number := getattr(graph.constraints, key)) is not None:
+            arrays[key] = number
+    if graph.unaries is not None:
+        arrays["unaries"] = graph.unaries
     buffer = io.BytesIO()
     np.savez_compressed(buffer, format=FORMAT, **arrays)
     return buffer.getvalue()
@@ -112,6 +121,17 @@ def read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> 
         raise FormatError(f"{what} declares {shape} of {dtype}, but holds {held} bytes")
     stream.seek(0)
     array: np.ndarray = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
+
+
+def read_npy(data: bytes, name: str) -> np.ndarray:
+    """Read an array from the content of an ``.npy`` file; ``name`` is for error messages."""
+    try:
+        array: np.ndarray = np.load(io.BytesIO(data), allow_pickle=False)
+    except MemoryError:
+        raise
+    except Exception as error:  # numpy parses the header as Python
+        raise FormatError(f"{name}: not a numpy array ({error})") from error
     return array
 
 

@@ -87,8 +87,8 @@ def _without_loops(G: Any) -> tuple[Graph, FloatArray]:
         G = sp.csr_array(np.asarray(G)) if np.ndim(G) == 2 else G
     if not sp.issparse(G):
         graph = as_graph(G)
-        if graph.constraints:
-            raise ValueError("weights must be finite, and there can be no constraints")
+        if features := graph.features:
+            raise ValueError(f"weights must be finite, and there can be no {features[0]}")
         return graph, np.zeros(graph.n)
     loops = G.diagonal()
     return Graph.from_scipy(off_diagonal(sp.coo_array(G))), loops.astype(np.float64)

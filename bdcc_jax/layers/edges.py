@@ -28,8 +28,8 @@ class Edges:
         if isinstance(graph_or_edges, Graph):
             if n is not None and n != graph_or_edges.n:
                 raise ValueError(f"n is {n}, but the graph has {graph_or_edges.n} nodes")
-            if graph_or_edges.constraints:
-                raise ValueError("layers know of no must-links and cannot-links")
+            if features := graph_or_edges.features:
+                raise ValueError(f"layers know of edges only, not of {features[0]}")
             if graph_or_edges.m == 0:
                 raise ValueError("the graph has no edges: there is nothing to learn")
             return Edges(graph_or_edges.n, graph_or_edges.edges)

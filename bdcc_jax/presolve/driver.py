@@ -185,8 +185,10 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
     >>> presolved.graph.n, presolved.constant, presolved.lift([0]).tolist()
     (1, -3.0, [0, 0, 0, 1, 1])
     """
-    if graph.constraints:
-        raise ValueError("presolve knows of no constraints: solve the graph, which does")
+    if graph.features:
+        raise ValueError(
+            f"presolve knows of edges only, not of {graph.features[0]}: solve the graph, which does"
+        )
     clock = Clock(None) if clock is None else clock
     with clock.alarm() as stop:
         presolved = _presolve(graph, stop, RESIDUE)

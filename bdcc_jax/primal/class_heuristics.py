@@ -37,7 +37,7 @@ class ClassHeuristics(Heuristics):
     ) -> IntArray:
         """Greedy contraction, moves, local search within the classes, and fusions with noise."""
         graph = self.graph
-        labels = classified_search(graph.ordinary, graph.costs, seed=seed, clock=clock)
+        labels = classified_search(graph.ordinary, graph.class_costs, seed=seed, clock=clock)
         tell(graph.extended(labels))
         search = ClassSearch(graph, graph.extended(labels), seed)
         with clock.alarm() as stop:
@@ -87,7 +87,7 @@ class ClassHeuristics(Heuristics):
 
 def fuse(graph: TerminalGraph, first: IntArray, second: IntArray, clock: Clock) -> IntArray:
     """Keep together what two clusterings agree on, and cluster the rest anew; plain labels."""
-    plain, costs = graph.ordinary, graph.costs
+    plain, costs = graph.ordinary, graph.class_costs
     a, b = (canonical_labels(labels[: plain.n]) for labels in (first, second))
     blocks = plain.components(~plain.cut(a) & ~plain.cut(b))
     u, v = blocks[plain.edges.T]
@@ -118,7 +118,8 @@ class ClassSearch:
         self.work += STEP_WORK * graph.m
         share = NOISE * rng.random()
         weights = plain.weights + rng.normal(0.0, share * _mean(plain.weights), plain.m)
-        costs = graph.costs + rng.normal(0.0, share * _mean(graph.costs), graph.costs.shape)
+        costs = graph.class_costs
+        costs = costs + rng.normal(0.0, share * _mean(costs), costs.shape)
         noisy = Graph._trusted(plain.n, plain.edges, weights)
         proposal = moved(noisy, costs, joined(noisy, costs, np.arange(plain.n)))
         if stop[0]:

@@ -142,7 +142,7 @@ def _between(graph: Graph, labels: IntArray) -> tuple[IntArray, FloatArray]:
     count = int(labels.max()) + 1
     keys = np.minimum(a, b)[apart] * count + np.maximum(a, b)[apart]
     pairs, place = np.unique(keys, return_inverse=True)
-    weights = np.bincount(place, graph.weights[apart], len(pairs))
+    weights: FloatArray = np.bincount(place, graph.weights[apart], len(pairs)).astype(np.float64)
     return np.stack([pairs // count, pairs % count]), weights
 
 

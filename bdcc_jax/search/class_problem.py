@@ -1,18 +1,21 @@
 """Clusterings whose clusters have classes, as a problem for branch and cut.
 
 The variables are those of :class:`~bdcc_jax.instance.terminals.TerminalGraph`. Cycle inequalities
-hold for the edges; to these come the rows of :mod:`~bdcc_jax.separation.classes`. An integral x that
-satisfies them all has one class for every set of nodes that kept edges join: a clustering.
+hold for the edges; to these come the rows of :mod:`~bdcc_jax.separation.classes`. An integral x
+that satisfies them all has one class for every set of nodes that kept edges join: a clustering.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..base.arrays import BoolArray, FloatArray
+import numpy as np
+
+from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
+from ..instance.classes import costs_of_clusters
 from ..instance.cover import vertex_cover
-from ..instance.graph import Graph
+from ..instance.graph import Graph, canonical_labels
 from ..instance.terminals import TerminalGraph
 from ..lp.rows import Rows
 from ..primal.class_heuristics import ClassHeuristics
@@ -62,6 +65,12 @@ class ClassProblem(Problem):
             )
 
         return [both, lambda x, clock: wheels(x[: plain.m], clock)]
+
+    def repaired(self, labels: IntArray) -> IntArray:
+        """The labels, unless a cluster can have no class."""
+        own = canonical_labels(labels[: self.graph.ordinary.n])
+        possible = np.isfinite(costs_of_clusters(self.graph.class_costs, own)).any(axis=1).all()
+        return labels if possible else self.refined(labels)[0]
 
     def contradiction(self, kept: BoolArray, cut: BoolArray) -> Contradiction | None:
         """Kept edges that join the ends of one that is cut; what concerns classes, the LP sees."""

@@ -1,8 +1,8 @@
 """Clusterings with at least, or at most, so many clusters, as a problem for branch and cut.
 
 A cluster that edges do not hold together may be split at no cost. So with a lower limit alone, what
-counts are the components of the kept edges, and the variables are the edges of the instance. With an
-upper limit they are all pairs of nodes, so that the number of clusters is that of the labels.
+counts are the components of the kept edges, and the variables are the edges of the instance. With
+an upper limit they are all pairs of nodes, so that the number of clusters is that of the labels.
 """
 
 from __future__ import annotations
@@ -60,6 +60,12 @@ class CountProblem(Problem):
                 return counts, graph.cut(counts)
         repaired = counted(graph, finer, self.least, self.most, rounds=0)
         return repaired, graph.cut(repaired)
+
+    def repaired(self, labels: IntArray) -> IntArray:
+        """The labels, unless they are too many or too few."""
+        enough = split_freely(self.graph, labels, self.least)
+        counts = self.least <= int(enough.max()) + 1 <= self.most
+        return enough if counts else self.refined(labels)[0]
 
     def allows(self, labels: IntArray) -> bool:
         """Whether clusters can be split or put together, at no cost, until there are so many."""

@@ -1,10 +1,10 @@
 """In which terms an instance is solved: without links, and in other units if it must be.
 
 float64 has fewer digits below 2e-308, and none below 5e-324. Weights so small that half of one may
-be zero are multiplied by a power of two, which is exact. Must-links and cannot-links become weights,
-see :mod:`~bdcc_jax.instance.unconstrained`. The search knows of neither: what it finds is brought
-back here. Classes become nodes, see :mod:`~bdcc_jax.instance.terminals`, and where there may be only
-so many clusters, pairs that are no edges are edges of weight 0.
+be zero are multiplied by a power of two, which is exact. Must-links and cannot-links become
+weights, see :mod:`~bdcc_jax.instance.unconstrained`. The search knows of neither: what it finds is
+brought back here. Classes become nodes, see :mod:`~bdcc_jax.instance.terminals`, and where there
+may be only so many clusters, pairs that are no edges are edges of weight 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Rows for classes. With ``y_vl = 1`` if node v has the class l, 0 if not::
+"""Rows for classes: every node has one, and edges between two classes are cut.
+
+With ``y_vl = 1`` if node v has the class l, 0 if not::
 
     sum over l of y_vl  =  1,                                           for every node v,
     sum over l in S of (y_vl - y_ul)  <=  x_uv,                         for every edge uv,
