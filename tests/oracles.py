@@ -43,6 +43,20 @@ def brute_force(graph: Graph) -> float:
     return float((all_cuts(graph) @ graph.weights).min(initial=0.0))
 
 
+def cost_with_classes(graph: Graph, costs: np.ndarray, labels: np.ndarray) -> float:
+    """What a clustering costs whose clusters have classes, each the best one for it."""
+    total = float(graph.weights[labels[graph.edges[:, 0]] != labels[graph.edges[:, 1]]].sum())
+    for cluster in np.unique(labels):
+        total += float(costs[labels == cluster].sum(axis=0).min())
+    return total
+
+
+def best_with_classes(graph: Graph, costs: np.ndarray, allowed: np.ndarray | None = None) -> float:
+    """The least cost of all clusterings, or of those that are allowed, with classes."""
+    every = partitions(graph.n) if allowed is None else allowed
+    return min((cost_with_classes(graph, costs, labels) for labels in every), default=np.inf)
+
+
 def triangle_milp(graph: Graph) -> float:
     """The optimal objective of the complete formulation: a variable a pair, triangle rows."""
     n = graph.n

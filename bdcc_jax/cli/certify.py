@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from math import inf
 
 from ..base.records import Progress, relative_gap
 from ..io import read_labels
@@ -41,6 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
         if wrong := graph.constraints.violated(labels):
             pair = graph.name(wrong[1]), graph.name(wrong[2])
             raise ValueError(f"{arguments.labels} violates {wrong[0]}: see nodes {pair}")
+        if wrong_number := graph.constraints.wrong_number(labels):
+            raise ValueError(f"{arguments.labels} has {wrong_number}")
+        if graph.objective(labels) == inf:
+            raise ValueError(f"{arguments.labels} has a cluster that can have no class")
     given, gap = graph.objective(labels), arguments.gap
 
     def answered(progress: Progress) -> bool:

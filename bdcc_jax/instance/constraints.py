@@ -141,6 +141,15 @@ class Constraints:
         pair = _two_of_a_group(self.groups, labels)
         return None if pair is None else ("groups", *pair)
 
+    def wrong_number(self, labels: IntArray) -> str | None:
+        """What is wrong about the number of clusters, in words; None if nothing is."""
+        count = len(np.unique(labels))
+        if count < (self.min_clusters or 1):
+            return f"{count} clusters, less than min_clusters = {self.min_clusters}"
+        if self.max_clusters is not None and count > self.max_clusters:
+            return f"{count} clusters, more than max_clusters = {self.max_clusters}"
+        return None
+
     def check(self, n: int, name: Callable[[int], Any]) -> None:
         """Raise ValueError if no clustering of n nodes can have all of it, and say why."""
         if not self:

@@ -392,10 +392,12 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
     def join(self, slot: int, into: int) -> None:
         a, b = sorted(map(self.find, (slot, into)), key=lambda x: len(self.at[x]))
         self._parent[a] = b
-        if self.may:
-            self.may[b] = self.may[a] & self.may[b]
         for y in [*self.at[a]] if a != b else ():
             self.add(b, y, self.add(a, y, None) * (y != b))
+        if self.may:
+            for t in self.may[a] ^ self.may[b]:  # a class that only one of them can have
+                self.add(b, t, None)
+            self.may[b] = self.may[a] & self.may[b]
 
     def step(self, rule: Any, *named: Any) -> None:
         slots = _ids([*named], len(self.at))

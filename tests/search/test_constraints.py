@@ -255,7 +255,7 @@ def test_files(tmp_path):
     again = read(tmp_path / "graph.npz").constraints
     for key in ("must_link", "cannot_link", "groups"):
         assert np.array_equal(getattr(again, key), getattr(graph.constraints, key))
-    with pytest.raises(ValueError, match="cannot hold must-links"):
+    with pytest.raises(ValueError, match="must_link and other files cannot be had together"):
         write(graph, tmp_path / "graph.txt")
     assert not (tmp_path / "graph.txt").exists()
 
@@ -285,7 +285,7 @@ def test_the_command_line(tmp_path, capsys):
 def test_who_knows_of_no_constraints_says_so():
     graph = Graph(3, [(0, 1), (1, 2)], [1.0, 2.0], names=None).constrained(cannot_link=[(0, 2)])
     for use in (MulticutLayer, modularity_graph, presolve):
-        with pytest.raises(ValueError, match=r"constraints|must-links"):
+        with pytest.raises(ValueError, match="cannot_link"):
             use(graph)
 
 
