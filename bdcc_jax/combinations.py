@@ -68,6 +68,9 @@ REFUSED: dict[frozenset[str], str] = {
 }
 """Pairs of features that are refused, and why."""
 
+ABSENT = {frozenset(("estimator", "lifted"))}
+"""Pairs that nobody can ask for: the estimator makes edges of all pairs of samples."""
+
 
 def check_together(features: Iterable[str]) -> None:
     """Raise ValueError if two features cannot be had together.
@@ -103,7 +106,7 @@ def table() -> str:
         for model in MODELS:
             refused = REFUSED.get(frozenset((key, model)))
             known = "yes" if refused is None else f"[{numbers[refused]}]"
-            cells.append("" if key == model else known)
-        lines.append("| " + " | ".join([name, *cells]).replace("|  |", "| |") + " |")
+            cells.append("" if key == model or {key, model} in ABSENT else known)
+        lines.append("".join(f"| {cell} " if cell else "| " for cell in [name, *cells]) + "|")
     notes = [f"[{number}] Refused: {why}." for why, number in numbers.items()]
     return "\n".join([*lines, "", "<br>\n".join(notes)])

@@ -125,7 +125,8 @@ def potts(graph: Graph, costs: np.ndarray) -> float:
         rows.append(np.hstack([difference, -np.eye(m * k)]))
     result = milp(
         objective,
-        constraints=[LinearConstraint(rows[0], 1, 1)] + [LinearConstraint(r, ub=0) for r in rows[1:]],
+        constraints=[LinearConstraint(rows[0], 1, 1)]
+        + [LinearConstraint(r, ub=0) for r in rows[1:]],
         integrality=np.repeat([1, 0], [n * k, m * k]),
         bounds=Bounds(0, 1),
         options={"mip_rel_gap": 0},
