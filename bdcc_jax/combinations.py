@@ -39,7 +39,7 @@ _NO_LIFTED_LINKS = "give such a pair a large finite weight instead"
 _ONE_PROBLEM = "no branch and cut here knows both"
 _COLOURING = "whether there is any such clustering at all is a problem of graph colouring"
 _NEEDS_LINKS = "it solves the instance again with must_link or cannot_link"
-_OWN_ROWS = "the paper's rows and HiGHS' ILP are for instances of which every clustering counts"
+_OWN_ROWS = "it has rows of its own, and neither the paper's nor HiGHS' ILP know these"
 _NO_PLACE = "only .npz has a place for it"
 
 REFUSED: dict[frozenset[str], str] = {
@@ -59,9 +59,7 @@ REFUSED: dict[frozenset[str], str] = {
             for model in ("lifted", "max_clusters")
             for asked in ("alternatives", "margin")
         ],
-        _OWN_ROWS: [
-            (model, "paper") for model in ("lifted", "unaries", "min_clusters", "max_clusters")
-        ],
+        _OWN_ROWS: [(model, "paper") for model in ("unaries", "min_clusters", "max_clusters")],
         _NO_PLACE: [(model, "other files") for model in MODELS if model != "lifted"],
     }.items()
     for pair in pairs

@@ -19,8 +19,19 @@ from .io.unsigned_graph import (
     pair_index,
     unsigned_graph,
 )
+from .lifting import lift
 from .result import Result
 from .solve import solve
+
+__all__ = [
+    "cluster_editing_graph",
+    "lift",
+    "modularity",
+    "modularity_graph",
+    "signed_graph",
+    "similarity_graph",
+    "split",
+]
 
 
 def modularity_graph(

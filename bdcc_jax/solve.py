@@ -86,7 +86,8 @@ def solve(
     initial : array_like of int, shape (n,), optional
         A clustering to start from, whoever made it. ``Result.initial_objective`` is what it costs,
         and ``Result.initial_gap`` how much less any other can cost at most. One that violates
-        constraints is changed until it does not.
+        constraints, or has clusters that ordinary edges do not connect where others are lifted, is
+        changed until it does not.
     must_link, cannot_link, groups : optional
         Only clusterings count that keep these pairs of nodes together, or apart, and no two nodes
         of a group together; see :meth:`bdcc_jax.Graph.constrained`.
