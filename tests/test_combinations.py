@@ -1,4 +1,4 @@
-"""What can be asked for together works, and what cannot be is refused: the table tells the truth."""
+"""What can be asked for together works, what cannot is refused: the table tells the truth."""
 
 from itertools import combinations, product
 from pathlib import Path
