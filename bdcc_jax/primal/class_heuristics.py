@@ -17,6 +17,9 @@ from .heuristics import Heuristics, Search
 NOISE = 0.6
 """Proposals add noise to weights and costs, of a deviation of up to this many mean values."""
 
+LEAST_STEPS, PAYS = 4, 1e-4
+"""Before the LP there are so many proposals, and more as long as one gains this share."""
+
 STEP_WORK = 60
 """A step of the search takes about as long as reading so many arcs for every variable."""
 
@@ -41,10 +44,13 @@ class ClassHeuristics(Heuristics):
         tell(graph.extended(labels))
         search = ClassSearch(graph, graph.extended(labels), seed)
         with clock.alarm() as stop:
-            for _ in range(min(rounds, search.patience)):
+            for done in range(rounds):
+                before = search.cost
                 if stop[0] or clock.remaining == 0.0:
                     break
                 search.step(stop)
+                if done + 1 >= LEAST_STEPS and before - search.cost <= PAYS * abs(search.cost):
+                    break
         return search.labels
 
     def contracted(self, weights: FloatArray, clock: Clock) -> IntArray:
@@ -99,18 +105,13 @@ def fuse(graph: TerminalGraph, first: IntArray, second: IntArray, clock: Clock) 
 
 
 class ClassSearch:
-    """A clustering with classes that gets better the longer one works on it.
-
-    ``patience`` is how many steps are worth their time before anything else: where a class is
-    clear for every node, few.
-    """
+    """A clustering with classes that gets better the longer one works on it."""
 
     def __init__(self, graph: TerminalGraph, labels: IntArray, seed: int) -> None:
         self._graph, self._random = graph, np.random.default_rng(seed)
         self.labels = graph.extended(canonical_labels(labels[: graph.ordinary.n]))
         self.cost = graph.objective(self.labels)
         self.work = 0
-        self.patience = 20
 
     def step(self, stop: BoolArray) -> None:
         """Fuse the best with a greedy clustering of weights and costs with noise."""

@@ -83,13 +83,10 @@ def joined(graph: Graph, costs: FloatArray, labels: IntArray) -> IntArray:
     """
     labels = canonical_labels(labels)
     least = _least(graph, costs)
-    while True:
-        sums = costs_of_clusters(costs, labels)
-        ends, weights = _between(graph, labels)
+    sums = costs_of_clusters(costs, labels)
+    a, b, weights = _between(labels, *graph.edges.T, graph.weights)
+    while len(weights):
         count = len(sums)
-        if len(weights) == 0:
-            return labels
-        a, b = ends
         alone = sums.min(axis=1)
         gain = weights - ((sums[a] + sums[b]).min(axis=1) - alone[a] - alone[b])
         # The best partner of every cluster; the smallest number among equals, for the sake of
@@ -103,10 +100,13 @@ def joined(graph: Graph, costs: FloatArray, labels: IntArray) -> IntArray:
         chosen = order[np.unique(best[best < len(gain)])]
         chosen = chosen[(gain[chosen] > least) & (best[a[chosen]] == best[b[chosen]])]
         if len(chosen) == 0:
-            return labels
+            break
         into = np.arange(count)
         into[b[chosen]] = a[chosen]
-        labels = canonical_labels(into[labels])
+        into = canonical_labels(into)
+        labels, sums = into[labels], costs_of_clusters(sums, into)
+        a, b, weights = _between(into, a, b, weights)
+    return labels
 
 
 def moved(graph: Graph, costs: FloatArray, labels: IntArray) -> IntArray:
@@ -135,15 +135,17 @@ def within_classes(
     return local_search(inner, start, seed=seed, clock=clock)
 
 
-def _between(graph: Graph, labels: IntArray) -> tuple[IntArray, FloatArray]:
+def _between(
+    labels: IntArray, u: IntArray, v: IntArray, weights: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
     """The pairs of clusters that edges join, and the weight between them."""
-    a, b = labels[graph.edges].T
+    a, b = labels[u], labels[v]
     apart = a != b
     count = int(labels.max()) + 1
     keys = np.minimum(a, b)[apart] * count + np.maximum(a, b)[apart]
     pairs, place = np.unique(keys, return_inverse=True)
-    weights: FloatArray = np.bincount(place, graph.weights[apart], len(pairs)).astype(np.float64)
-    return np.stack([pairs // count, pairs % count]), weights
+    sums: FloatArray = np.bincount(place, weights[apart], len(pairs)).astype(np.float64)
+    return pairs // count, pairs % count, sums
 
 
 def _least(graph: Graph, costs: FloatArray) -> float:

@@ -20,7 +20,8 @@ from ..instance.terminals import TerminalGraph
 from ..lp.rows import Rows
 from ..primal.class_heuristics import ClassHeuristics
 from ..proofs.branching_proof import Contradiction
-from ..separation.classes import class_rows
+from ..proofs.certificate import Relaxation
+from ..separation.classes import class_rows, one_class
 from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
 from ..separation.separation import Separation
@@ -39,6 +40,20 @@ class ClassProblem(Problem):
         super().__init__(graph)
         self.heuristics = ClassHeuristics(graph)
         self._edges = Problem(graph.ordinary)
+
+    def start(self, clock: Clock) -> tuple[Rows, FloatArray]:
+        """The best class of every node, and a packing of cycles: each by itself."""
+        graph, plain = self.graph, self.graph.ordinary
+        best, nodes = graph.class_costs.min(axis=1), np.arange(plain.n)
+        rows = [one_class(graph, nodes, 1.0), one_class(graph, nodes, -1.0)]
+        multipliers = [np.maximum(0.0, -best), np.maximum(0.0, best)]
+        if plain.negative.any():
+            engine = PackingEngine(plain, vertex_cover(plain, "greedy", clock))
+            packed = engine.packed_bound(clock).proof
+            assert isinstance(packed, Relaxation)
+            rows.append(packed.rows)
+            multipliers.append(packed.multipliers)
+        return Rows.concatenate(rows), np.concatenate(multipliers)
 
     def separators(
         self,

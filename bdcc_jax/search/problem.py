@@ -16,6 +16,7 @@ from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
 from ..instance.cover import vertex_cover
 from ..instance.graph import Graph
+from ..lp.rows import Rows
 from ..primal.heuristics import Heuristics
 from ..proofs.branching_proof import Contradiction
 from ..proofs.rows_in_nodes import a_path
@@ -35,6 +36,7 @@ class Problem:
       words in ``proofs/rows_in_nodes.py`` and its check in ``proofs/verify.py``;
     - ``contradiction`` sees that no clustering that counts makes some decisions. It may miss that:
       then the LP becomes infeasible once it has the rows, which proves as much;
+    - ``start`` has first rows;
     - ``heuristics`` find clusterings;
     - ``relaxed`` and ``allows`` say that a solve without the restriction comes first.
     """
@@ -65,6 +67,10 @@ class Problem:
     def allows(self, labels: IntArray) -> bool:
         """Whether a clustering of ``relaxed`` counts, or one that cuts the same edges."""
         return True
+
+    def start(self, clock: Clock) -> tuple[Rows, FloatArray]:
+        """Rows that the LP begins with, and multipliers which prove a first bound."""
+        return Rows.empty(), np.empty(0)
 
     def separators(
         self,

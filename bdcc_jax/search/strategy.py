@@ -198,6 +198,9 @@ def _solve(job: Job) -> None:
     elif ascent:
         start = ascend(job)
         rows, multipliers = start.rows, start.multipliers
+    elif restricted:
+        rows, multipliers = job.problem.start(clock)
+        bounds.raise_lower(relaxed_bound(graph, rows, multipliers))
     if job.heuristics and device_first:
         _search(job, polish=True)
     benders = Benders(
