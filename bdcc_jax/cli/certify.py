@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"{arguments.labels} has {wrong_number}")
         if graph.objective(labels) == inf:
             raise ValueError(f"{arguments.labels} has a cluster that can have no class")
+        if graph.lifted is not None and graph.refined(labels)[0].max() > labels.max():
+            raise ValueError(f"{arguments.labels} has a cluster that ordinary edges do not connect")
     given, gap = graph.objective(labels), arguments.gap
 
     def answered(progress: Progress) -> bool:

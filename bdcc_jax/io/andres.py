@@ -6,9 +6,10 @@ The group ``graph`` has ``graph-type-id``: 10000 for a general graph (``number-o
 order of the edges: lexicographic in a complete graph; in a grid axis by axis, the first coordinate
 running fastest, of the nodes too. Written: the general graph.
 
-With lifted edges there is a second group, ``graph-lifted``, a general graph with all edges, ordinary
-ones too, and the values are of its edges. Where they are ``edge-cut-probabilities``, as the tools of
-the library have them, weights are log-odds, with probabilities clipped as there, at 1/255.
+With lifted edges there is a second group, ``graph-lifted``, a general graph with all edges,
+ordinary ones too, and the values are of its edges. Where they are ``edge-cut-probabilities``, as
+the tools of the library have them, weights are log-odds, with probabilities clipped as there, at
+1/255.
 """
 
 import math
@@ -119,8 +120,8 @@ def _with_lifted(file: hdf5.Reader, kind: int, name: str) -> Graph:
         nodes, ordinary = math.prod(shape), _grid_edges(shape)
     if nodes != n:
         raise FormatError(f"{name}: 'graph' has {nodes} nodes, but 'graph-lifted' has {n}")
-    lifted = (*edges.T, weights)
-    return Graph.from_edges(*ordinary.T, np.zeros(len(ordinary)), n, lifted=lifted)
+    (u, v), (a, b) = ordinary.T, edges.T
+    return Graph.from_edges(u, v, np.zeros(len(u)), n, lifted=(a, b, weights))
 
 
 def _log_odds(p: np.ndarray, name: str) -> FloatArray:
