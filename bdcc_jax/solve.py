@@ -1,6 +1,7 @@
 """The front door."""
 
 import logging
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,6 +32,7 @@ from .search.terms import Terms
 from .separation.device import devices
 from .separation.device.devices import Devices, Host
 from .show.progress import ProgressChoice, view
+from .weights import SuspiciousWeights, suspicion
 
 logger = logging.getLogger(__name__)
 
@@ -52,13 +54,16 @@ def solve(
     must_link: Pairs | None = None,
     cannot_link: Pairs | None = None,
     groups: Groups | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Result:
     """Find an optimal clustering, or the best within the limits together with a lower bound.
 
     Parameters
     ----------
-    graph : Graph, path, networkx graph, scipy sparse or square dense matrix, DataFrame, (u, v, w)
-        The instance; positive weights attract, negative weights repel.
+    graph : Graph, path, networkx graph, matrix, table, (u, v, w) or list of (a, b, weight)
+        The instance; positive weights attract, negative weights repel. Matrices are scipy's sparse
+        ones, square arrays and nested lists; tables are those of pandas, polars, pyarrow and
+        DuckDB.
     device : str, jax.Device or list of these
         'auto' (a GPU if there is one), 'cpu', 'gpu', 'gpu:1' or a device of JAX. With several, or
         'all', the engine 'pdlp' divides its LPs among them.
@@ -86,6 +91,9 @@ def solve(
     must_link, cannot_link, groups : optional
         Only clusterings count that keep these pairs of nodes together, or apart, and no two nodes
         of a group together; see :meth:`bdcc_jax.Graph.constrained`.
+    columns : three str, optional
+        The columns of a table that hold the two nodes and the weight of every edge; source, target
+        and weight if not given. Tables of scores: :func:`bdcc_jax.tables.cluster`.
 
     Returns
     -------
@@ -94,16 +102,47 @@ def solve(
 
     Examples
     --------
-    Two friends who share an enemy:
+    A warning of the category :class:`~bdcc_jax.SuspiciousWeights` says that weights look like
+    probabilities: all of one sign, at most 1, and not all the same. Two friends who share an enemy:
 
     >>> import bdcc_jax
     >>> result = bdcc_jax.solve(([0, 1, 0], [1, 2, 2], [2.0, -1.0, -3.0]))
     >>> result.labels.tolist(), result.objective, str(result.status)
     ([0, 0, 1], -4.0, 'optimal')
     """
-    graph = as_graph(graph)
+    graph = as_graph(graph, columns)
     if must_link is not None or cannot_link is not None or groups is not None:
         graph = graph.constrained(must_link=must_link, cannot_link=cannot_link, groups=groups)
+    if (why := suspicion(graph)) is not None:
+        warnings.warn(why, SuspiciousWeights, stacklevel=2)
+    return solve_graph(
+        graph,
+        device=device,
+        time_limit=time_limit,
+        gap=gap,
+        seed=seed,
+        options=options,
+        callback=callback,
+        progress=progress,
+        checkpoint=checkpoint,
+        initial=initial,
+    )
+
+
+def solve_graph(
+    graph: Graph,
+    *,
+    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    options: Options | None = None,
+    callback: Callback | None = None,
+    progress: ProgressChoice = False,
+    checkpoint: str | PathLike[str] | None = None,
+    initial: ArrayLike | None = None,
+) -> Result:
+    """As :func:`solve`, for a graph that whoever calls has looked at."""
     start = None if initial is None else check_initial(graph, initial)
     options, where, time_limit, gap, seed = check_arguments(
         device, time_limit, gap, seed, options, callback
@@ -296,7 +335,7 @@ class Attempt:
             removed=None if job is None else job.removed,
             proof=terms.proof(bounds.proof),
             exponent=terms.exponent,
-            again=partial(solve, options=self._options, seed=self._seed),
+            again=partial(solve_graph, options=self._options, seed=self._seed),
             initial_objective=None if self._initial is None else graph.objective(self._initial),
         )
 

@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import sys
+import warnings
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from math import inf
@@ -72,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.quiet and len(left) < len(files):
         show(f"{len(files) - len(left)} of {len(files)} are finished already", sys.stderr)
-    with bad_input():
+    with bad_input(), warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: complain(str(message))
         results = solve_batch(
             left,
             device=device,
