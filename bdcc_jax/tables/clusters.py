@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ from ..result import Result
 from ..search.reporter import Callback
 from ..show.progress import ProgressChoice
 from ..show.stages import Stages
-from ..solve import check_arguments, solve
+from ..solve import check_arguments, solve_graph
+from ..weights import SuspiciousWeights, suspicion
 from .columns import PairColumns, pair_columns, record_columns
 from .confidence import confidences
 from .files import Rows, TableFile
@@ -186,10 +188,17 @@ def cluster(
         del table, given
         graph = graph_of(records, weights, scored)
         del weights, scored
+        if columns.kind == "weight" and suspicion(graph) is not None:
+            warnings.warn(
+                f"column {columns.score!r} has weights of one sign, none above 1 in magnitude: if "
+                f"these are probabilities, say probability={columns.score!r}",
+                SuspiciousWeights,
+                stacklevel=2,
+            )
         if one_per_dataset:
             graph = graph.constrained_by_id(groups=records.datasets)
     with stages("solving"):
-        result = solve(
+        result = solve_graph(
             graph,
             device=device,
             time_limit=time_limit,

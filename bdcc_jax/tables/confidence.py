@@ -82,9 +82,7 @@ def _held(graph: Graph, labels: IntArray) -> FloatArray:
     """How strongly its own cluster holds every record."""
     u, v = graph.edges[:, 0], graph.edges[:, 1]
     w = np.where(labels[u] == labels[v], graph.weights, 0.0)
-    held: FloatArray = np.bincount(u, w, graph.n)
-    held += np.bincount(v, w, graph.n)
-    return held
+    return np.asarray(np.bincount(u, w, graph.n) + np.bincount(v, w, graph.n), np.float64)
 
 
 def _totals(keys: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -90,9 +90,7 @@ def test_large_clusters_never_say_less_than_there_is(seed, monkeypatch):
     u, v = graph.edges.T
     some = confidence._some_divisions(8, u, v, graph.weights)
     assert some >= exact - 1e-12
-    divisions = [
-        graph.objective(list(parts) + [0]) for parts in itertools.product((0, 1), repeat=7)
-    ]
+    divisions = [graph.objective([*parts, 0]) for parts in itertools.product((0, 1), repeat=7)]
     assert np.abs(np.array(divisions) - some).min() < 1e-9
 
 
