@@ -26,6 +26,7 @@ from ..options import Options
 from ..result import Failure, Result, Status
 from ..show.batch_progress import BatchPrinter
 from ..solve import check_arguments
+from ..weights import SuspiciousWeights
 from .common import BAD_INPUT, INTERRUPTED, Parser, at_least_0, bad_input, complain, finite, say
 from .options import add_options, read_device, read_options
 
@@ -74,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.quiet and len(left) < len(files):
         show(f"{len(files) - len(left)} of {len(files)} are finished already", sys.stderr)
     with bad_input(), warnings.catch_warnings():
+        warnings.simplefilter("always", SuspiciousWeights)
         warnings.showwarning = lambda message, *_, **__: complain(str(message))
         results = solve_batch(
             left,

@@ -13,6 +13,7 @@ from ..tables import Clusters, cluster
 from ..tables.files import SUFFIXES, check_table_target, write_table
 from ..tables.scores import CLIP
 from .common import Parser, at_least_0, bad_input, complain, finite, say
+from .instance import called
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
                 )
             )
         for warning in caught:
-            complain(f"{arguments.pairs}: {warning.message}")
+            complain(f"{called(arguments.pairs)}: {warning.message}")
         if arguments.output is not None:
             write_table(clusters.table, Path(arguments.output), force=arguments.force)
     if arguments.json:
