@@ -24,7 +24,7 @@ from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph
 from .io.unsigned_graph import MAX_PAIRS, check_pairs
 from .options import Options
-from .solve import solve
+from .solve import solve, solve_graph
 
 AFFINITIES = ("rbf", "cosine", "correlation", "precomputed")
 
@@ -138,16 +138,18 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"affinity must be a callable or one of {known}, not {self.affinity!r}"
             )
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        result = solve(
-            self._instance(X),
+        graph = self._instance(X)
+        if must_link is not None or cannot_link is not None or groups is not None:
+            graph = graph.constrained(must_link=must_link, cannot_link=cannot_link, groups=groups)
+        # Weights that are made here need no warning if all of them attract.
+        made_by_user = callable(self.affinity) or self.affinity == "precomputed"
+        result = (solve if made_by_user else solve_graph)(
+            graph,
             device=self.device,
             time_limit=self.time_limit,
             gap=self.gap,
             seed=_seed(self.random_state),
             options=self.options,
-            must_link=must_link,
-            cannot_link=cannot_link,
-            groups=groups,
         )
         self.labels_ = result.labels
         self.n_clusters_ = result.n_clusters

@@ -18,7 +18,6 @@ from . import hdf5, npz
 from .files import FormatError, check_target, read_bytes, suffix_of, write_bytes
 
 _HDF5 = (".h5", ".hdf5")
-_SEPARATED = {".csv": ",", ".tsv": "\t"}
 _HEADER = ["node", "cluster"]
 _REFUSED = (".parquet", ".pq", ".arrow", ".feather", ".json", ".xlsx")
 """Text in a file with such a name would be read by nobody."""
@@ -40,7 +39,7 @@ def write_labels(
         The clusters.
     path : path
         ``.npy`` and ``.npz`` (array ``labels``) are numpy's, ``.h5`` and ``.hdf5`` (dataset
-        ``labels``) are read by andres/graph, ``.csv`` and ``.tsv`` are tables with the columns
+        ``labels``) are read by andres/graph, ``.csv`` is a table with the columns
         ``node`` (its name, or its id) and ``cluster``; any other name is text with one label a
         line. A final ``.gz`` compresses.
     names : sequence of hashable, shape (n,), optional
@@ -77,7 +76,7 @@ def check_labels_target(path: Path, *, force: bool) -> None:
 def _check_suffix(path: Path) -> None:
     if suffix_of(path) in _REFUSED:
         raise ValueError(
-            f"{path}: labels are written as .npy, .npz, .h5, .csv, .tsv or plain text, not as "
+            f"{path}: labels are written as .npy, .npz, .h5, .csv or plain text, not as "
             f"{suffix_of(path)}; clusters of tables of pairs are (bdcc-jax cluster)"
         )
 
@@ -90,8 +89,8 @@ def read_labels(
     Parameters
     ----------
     path : path
-        ``.npy``, ``.npz`` (array ``labels``), HDF5 (dataset ``labels``), ``.csv`` or ``.tsv`` as
-        :func:`write_labels` writes them, or text with one label a line, after a name and a tab if
+        ``.npy``, ``.npz`` (array ``labels``), HDF5 (dataset ``labels``), ``.csv`` as
+        :func:`write_labels` writes it, or text with one label a line, after a name and a tab if
         nodes have names. Labels in text may be any words. gzip is recognised.
     names : sequence of hashable, optional
         The names of the nodes. A text file that has names may list them in any order.
@@ -130,8 +129,8 @@ def read_labels(
         except Exception as error:  # numpy parses the header as Python
             raise FormatError(f"{name}: not a numpy array ({error})") from error
         return canonical_labels(_whole(array, name))
-    if (separator := _SEPARATED.get(suffix_of(path))) is not None:
-        return canonical_labels(np.array(_rows(data, name, names, separator)))
+    if suffix_of(path) == ".csv":
+        return canonical_labels(np.array(_rows(data, name, names)))
     return canonical_labels(np.array(_words(data, name, names)))
 
 
@@ -150,10 +149,10 @@ def _encoded(labels: np.ndarray, suffix: str, names: list[str] | None) -> bytes:
     elif suffix == ".npz":
         arrays = {"labels": labels} if names is None else {"labels": labels, "names": names}
         np.savez_compressed(buffer, **arrays)
-    elif suffix in _SEPARATED:
+    elif suffix == ".csv":
         called = map(str, range(len(labels))) if names is None else names
         table = io.StringIO(newline="")
-        writer = csv.writer(table, delimiter=_SEPARATED[suffix], lineterminator="\n")
+        writer = csv.writer(table, lineterminator="\n")
         writer.writerows([_HEADER, *zip(called, labels.tolist(), strict=True)])
         buffer.write(table.getvalue().encode())
     else:
@@ -180,14 +179,14 @@ def _whole(array: np.ndarray, name: str) -> np.ndarray:
     return array
 
 
-def _rows(data: bytes, name: str, names: Sequence[Hashable] | None, separator: str) -> list[str]:
+def _rows(data: bytes, name: str, names: Sequence[Hashable] | None) -> list[str]:
     """Labels of a table with the columns node and cluster."""
     try:
-        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig")), delimiter=separator))
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormatError(f"{name}: expected a table of labels ({error})") from None
     if not rows or [cell.strip() for cell in rows[0]] != _HEADER:
-        raise FormatError(f"{name}: expected the header {separator.join(_HEADER)!r}")
+        raise FormatError(f"{name}: expected the header {','.join(_HEADER)!r}")
     label_of: dict[str, str] = {}
     for number, row in enumerate(rows[1:], 2):
         if len(row) != 2 or not row[1].strip() or row[0] in label_of:
