@@ -38,6 +38,10 @@ def people(count: int, *, seed: int = 0, mean_records: float = 2.5) -> People:
         "dob": [f"{y}-{m:02}-{d:02}" for y, m, d in zip(*born, strict=True)],
         "city": _common(rng, cities, count),
     }
+    person["email"] = [  # says little that the names do not say
+        f"{a}.{b}{i % 97}@mail.example"
+        for i, (a, b) in enumerate(zip(person["first_name"], person["surname"], strict=True))
+    ]
     person["phone"] = [f"0{number}" for number in rng.integers(10**8, 10**9, count)]
     columns: dict[str, list[object]] = {"unique_id": [f"r{i}" for i in range(len(truth))]}
     for name, values in person.items():

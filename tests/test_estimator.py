@@ -36,7 +36,6 @@ EXPECTED_FAILED = {
     ],
     expected_failed_checks=lambda estimator: EXPECTED_FAILED[estimator.affinity],
 )
-@pytest.mark.filterwarnings("ignore::bdcc_jax.SuspiciousWeights")  # what it is given is random
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -87,7 +87,9 @@ def test_json(folder, capsys):
 def test_json_is_strict(folder, capsys, monkeypatch):
     result = bdcc_jax.solve(GRAPH)
     monkeypatch.setattr(
-        cli.solve, "solve", lambda *_, **__: replace(result, objective=0.0, lower_bound=-np.inf)
+        cli.solve,
+        "solve_graph",
+        lambda *_, **__: replace(result, objective=0.0, lower_bound=-np.inf),
     )
     assert run("solve", "graph.txt", "--json") == 0
 
