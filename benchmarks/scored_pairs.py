@@ -28,10 +28,9 @@ def scored_pairs(
     """Make records of entities, 2.5 records each on average, in blocks of a few entities.
 
     All pairs of a block are scored (or these shares of the true and the false ones), and no others,
-    as blocking rules leave it. The
-    log-likelihood ratio of a pair is normal with mean ``strength`` and variance
-    ``2 * strength`` for true pairs and the mirror image of it for false ones, which is what such a
-    ratio has to be; with the share of true pairs it gives the odds.
+    as blocking rules leave it. The log-likelihood ratio of a pair is normal with mean ``strength``
+    and variance ``2 * strength`` for true pairs and the mirror image of it for false ones, which is
+    what such a ratio has to be; with the share of true pairs it gives the odds.
     """
     rng = np.random.default_rng(seed)
     truth = np.repeat(np.arange(records), 1 + rng.poisson(1.5, records))[:records]

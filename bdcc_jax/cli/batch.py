@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import json
 import sys
-import warnings
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from math import inf
@@ -26,8 +25,17 @@ from ..options import Options
 from ..result import Failure, Result, Status
 from ..show.batch_progress import BatchPrinter
 from ..solve import check_arguments
-from ..weights import SuspiciousWeights
-from .common import BAD_INPUT, INTERRUPTED, Parser, at_least_0, bad_input, complain, finite, say
+from .common import (
+    BAD_INPUT,
+    INTERRUPTED,
+    Parser,
+    at_least_0,
+    bad_input,
+    complain,
+    finite,
+    say,
+    warnings_as_lines,
+)
 from .options import add_options, read_device, read_options
 
 HELP = "cluster all graphs in a folder; what is finished is not done again"
@@ -74,9 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.quiet and len(left) < len(files):
         show(f"{len(files) - len(left)} of {len(files)} are finished already", sys.stderr)
-    with bad_input(), warnings.catch_warnings():
-        warnings.simplefilter("always", SuspiciousWeights)
-        warnings.showwarning = lambda message, *_, **__: complain(str(message))
+    with bad_input(), warnings_as_lines():
         results = solve_batch(
             left,
             device=device,

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from ..separation.device import devices
 from ..tables import Clusters, cluster
 from ..tables.files import SUFFIXES, check_table_target, write_table
 from ..tables.scores import CLIP
-from .common import Parser, at_least_0, bad_input, complain, finite, say
+from .common import Parser, at_least_0, bad_input, finite, say, warnings_as_lines
 from .instance import called
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
@@ -58,8 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         require_pyarrow()
         _check_output(arguments)
         said = {name: getattr(arguments, name) for name in _COLUMNS}
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with warnings_as_lines(f"{called(arguments.pairs)}: "):
             clusters = SIGNALS.last(
                 lambda: cluster(
                     arguments.pairs,
@@ -79,8 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
                     progress=not arguments.quiet,
                 )
             )
-        for warning in caught:
-            complain(f"{called(arguments.pairs)}: {warning.message}")
         if arguments.output is not None:
             write_table(clusters.table, Path(arguments.output), force=arguments.force)
     if arguments.json:
