@@ -100,10 +100,15 @@ def solve(
     Result
         Labels, both bounds and why it stopped. Ctrl-C returns the best clustering so far.
 
+    Warns
+    -----
+    SuspiciousWeights
+        The weights look like probabilities: all of one sign, at most 1, not all the same, and
+        without constraints that could make the answer anything but trivial.
+
     Examples
     --------
-    A warning of the category :class:`~bdcc_jax.SuspiciousWeights` says that weights look like
-    probabilities: all of one sign, at most 1, and not all the same. Two friends who share an enemy:
+    Two friends who share an enemy:
 
     >>> import bdcc_jax
     >>> result = bdcc_jax.solve(([0, 1, 0], [1, 2, 2], [2.0, -1.0, -3.0]))

@@ -6,9 +6,10 @@
     python -m benchmarks.tables splink      # needs splink: pip install splink
 
 ``scale`` writes Parquet files of pairs and runs ``bdcc-jax cluster`` on each, in a process of its
-own; ``again`` calls ``cluster`` three times in one process. ``components`` compares with connected components, at the threshold that is best for them
-(which takes the truth to know), on pairs whose scores are right by construction. ``splink`` does
-the same on records of people who do not exist, scored by splink.
+own; ``again`` calls ``cluster`` three times in one process. ``components`` compares with connected
+components, at the threshold that is best for them (which takes the truth to know), on pairs whose
+scores are right by construction. ``splink`` does the same on records of people who do not exist,
+scored by splink.
 """
 
 from __future__ import annotations

@@ -372,7 +372,7 @@ def test_bombs(tmp_path, monkeypatch):
 
 def test_tables_are_sent_to_the_command_for_them(tmp_path):
     (tmp_path / "pairs.csv").write_text("unique_id_l,unique_id_r,match_probability\na,b,0.9\n")
-    with pytest.raises(FormatError, match="not 'match_probability' .*header are for bdcc-jax cl"):
+    with pytest.raises(FormatError, match=r"not 'match_probability' .*header are for bdcc-jax cl"):
         read(tmp_path / "pairs.csv")
     (tmp_path / "pairs.parquet").write_bytes(b"PAR1\0\0PAR1")
     with pytest.raises(FormatError, match="Parquet and Arrow files are for bdcc-jax cluster"):
