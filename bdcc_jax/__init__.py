@@ -12,7 +12,7 @@ from .options import Options, PDLPOptions
 from .result import Failure, Progress, Result, Round, Status
 from .solve import solve
 from .verify import Rejected, Verdict, verify
-from .weights import weights_from_probabilities
+from .weights import SuspiciousWeights, weights_from_probabilities
 
 if TYPE_CHECKING:
     from . import graphs as graphs
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import layers as layers
     from . import metrics as metrics
     from . import report as report
+    from . import tables as tables
     from .estimator import CorrelationClustering as CorrelationClustering
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Result",
     "Round",
     "Status",
+    "SuspiciousWeights",
     "Verdict",
     "read",
     "show_versions",
@@ -46,7 +48,7 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_SUBPACKAGES = ("graphs", "image", "io", "layers", "metrics", "report")
+_SUBPACKAGES = ("graphs", "image", "io", "layers", "metrics", "report", "tables")
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
 

@@ -1,6 +1,7 @@
 """Many instances at once: :func:`solve_batch`."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from .separation.device.devices import Devices, Host
 from .separation.device.pool import Pool
 from .show.batch_progress import BatchPrinter
 from .solve import Attempt, check_arguments
+from .weights import SuspiciousWeights, suspicion
 
 POOLED = 64
 """Instances in work at the same time where their subproblems share batches."""
@@ -130,7 +132,7 @@ def solve_batch(
     else:
         workers = as_count("workers", workers, at_least=1, what="None or an integer")
     mine = processes.share(len(everything)) if device == "all" else range(len(everything))
-    batch = _Batch(everything, options, gap, seed, time_limit, time_limit_each)
+    batch = Batch(everything, options, gap, seed, time_limit, time_limit_each)
     printer = BatchPrinter(len(mine)) if progress else None
 
     def observe(state: BatchProgress) -> bool:
@@ -139,13 +141,27 @@ def solve_batch(
         return bool(callback(state)) if callback is not None else False
 
     results = batch.run(mine, devices, max(1, min(workers, len(mine))), observe)
+    if batch.suspicious:
+        count, first = len(batch.suspicious), min(batch.suspicious)
+        warnings.warn(
+            f"{count} of {len(mine)} instances, the first is number {first}: "
+            f"{batch.suspicious[first]}",
+            SuspiciousWeights,
+            stacklevel=2,
+        )
     if device == "all":
         results = processes.gather(results)
     return [results[i] for i in range(len(everything))]
 
 
-class _Batch:
-    """The instances, and what is the same for all."""
+class Batch:
+    """The instances, and what is the same for all.
+
+    Attributes
+    ----------
+    suspicious : dict from int to str
+        The instances whose weights look like something else, and why.
+    """
 
     def __init__(
         self,
@@ -153,10 +169,11 @@ class _Batch:
         options: Options,
         gap: float,
         seed: int,
-        time_limit: float | None,
-        time_limit_each: float | None,
+        time_limit: float | None = None,
+        time_limit_each: float | None = None,
     ) -> None:
         self._graphs, self._options, self._gap, self._seed = graphs, options, gap, seed
+        self.suspicious: dict[int, str] = {}
         self._interrupted, self._stopped = Event(), Event()
         self._clock = Clock(time_limit, interrupted=self._interrupted)
         self._each = float("inf") if time_limit_each is None else time_limit_each
@@ -216,6 +233,8 @@ class _Batch:
         try:
             graph = as_graph(self._graphs[number])
             check_together([*graph.features, *self._options.features])
+            if (why := suspicion(graph)) is not None:
+                self.suspicious[number] = why
             with place(number) as devices:
                 attempt = Attempt(
                     graph,

@@ -25,7 +25,7 @@ from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph
 from .io.unsigned_graph import MAX_PAIRS, check_pairs
 from .options import Options
-from .solve import solve
+from .solve import modelled, solve, solve_graph
 
 AFFINITIES = ("rbf", "cosine", "correlation", "precomputed")
 
@@ -151,19 +151,24 @@ class CorrelationClustering(ClusterMixin, BaseEstimator):  # type: ignore[misc]
                 f"affinity must be a callable or one of {known}, not {self.affinity!r}"
             )
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        result = solve(
+        graph = modelled(
             self._instance(X),
-            device=self.device,
-            time_limit=self.time_limit,
-            gap=self.gap,
-            seed=_seed(self.random_state),
-            options=self.options,
             must_link=must_link,
             cannot_link=cannot_link,
             groups=groups,
             min_clusters=self.min_clusters,
             max_clusters=self.max_clusters,
             unaries=unaries,
+        )
+        # Weights that are made here need no warning if all of them attract.
+        made_by_user = callable(self.affinity) or self.affinity == "precomputed"
+        result = (solve if made_by_user else solve_graph)(
+            graph,
+            device=self.device,
+            time_limit=self.time_limit,
+            gap=self.gap,
+            seed=_seed(self.random_state),
+            options=self.options,
         )
         self.labels_ = result.labels
         self.n_clusters_ = result.n_clusters

@@ -1,6 +1,7 @@
 """The front door."""
 
 import logging
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -32,6 +33,7 @@ from .search.terms import Terms
 from .separation.device import devices
 from .separation.device.devices import Devices, Host
 from .show.progress import ProgressChoice, view
+from .weights import SuspiciousWeights, suspicion
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +55,7 @@ def solve(
     must_link: Pairs | None = None,
     cannot_link: Pairs | None = None,
     groups: Groups | None = None,
+    columns: Sequence[str] | None = None,
     min_clusters: int | None = None,
     max_clusters: int | None = None,
     unaries: ArrayLike | None = None,
@@ -61,8 +64,10 @@ def solve(
 
     Parameters
     ----------
-    graph : Graph, path, networkx graph, scipy sparse or square dense matrix, DataFrame, (u, v, w)
-        The instance; positive weights attract, negative weights repel.
+    graph : Graph, path, networkx graph, matrix, table, (u, v, w) or list of (a, b, weight)
+        The instance; positive weights attract, negative weights repel. Matrices are scipy's sparse
+        ones, square arrays and nested lists; tables are those of pandas, polars, pyarrow and
+        DuckDB.
     device : str, jax.Device or list of these
         'auto' (a GPU if there is one), 'cpu', 'gpu', 'gpu:1' or a device of JAX. With several, or
         'all', the engine 'pdlp' divides its LPs among them.
@@ -91,6 +96,9 @@ def solve(
     must_link, cannot_link, groups : optional
         Only clusterings count that keep these pairs of nodes together, or apart, and no two nodes
         of a group together; see :meth:`bdcc_jax.Graph.constrained`.
+    columns : three str, optional
+        The columns of a table that hold the two nodes and the weight of every edge; source, target
+        and weight if not given. Tables of scores: :func:`bdcc_jax.tables.cluster`.
     min_clusters, max_clusters : int, optional
         How many clusters there are at least, and at most.
     unaries : array_like, shape (n, k), optional
@@ -102,6 +110,12 @@ def solve(
     Result
         Labels, both bounds and why it stopped. Ctrl-C returns the best clustering so far.
 
+    Warns
+    -----
+    SuspiciousWeights
+        The weights look like probabilities: all of one sign, at most 1, not all the same, and
+        without constraints that could make the answer anything but trivial.
+
     Examples
     --------
     Two friends who share an enemy:
@@ -111,18 +125,52 @@ def solve(
     >>> result.labels.tolist(), result.objective, str(result.status)
     ([0, 0, 1], -4.0, 'optimal')
     """
-    graph = as_graph(graph)
-    constraints: dict[str, Any] = {
-        "must_link": must_link,
-        "cannot_link": cannot_link,
-        "groups": groups,
-        "min_clusters": min_clusters,
-        "max_clusters": max_clusters,
-    }
+    graph = modelled(
+        as_graph(graph, columns),
+        must_link=must_link,
+        cannot_link=cannot_link,
+        groups=groups,
+        min_clusters=min_clusters,
+        max_clusters=max_clusters,
+        unaries=unaries,
+    )
+    if (why := suspicion(graph)) is not None:
+        warnings.warn(why, SuspiciousWeights, stacklevel=2)
+    return solve_graph(
+        graph,
+        device=device,
+        time_limit=time_limit,
+        gap=gap,
+        seed=seed,
+        options=options,
+        callback=callback,
+        progress=progress,
+        checkpoint=checkpoint,
+        initial=initial,
+    )
+
+
+def modelled(graph: Graph, *, unaries: ArrayLike | None = None, **constraints: Any) -> Graph:
+    """The graph with the constraints and the classes of the arguments that are not None."""
     if any(value is not None for value in constraints.values()):
         graph = graph.constrained(**constraints)
-    if unaries is not None:
-        graph = graph.classified(unaries)
+    return graph if unaries is None else graph.classified(unaries)
+
+
+def solve_graph(
+    graph: Graph,
+    *,
+    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    time_limit: float | None = None,
+    gap: float = 0.0,
+    seed: int = 0,
+    options: Options | None = None,
+    callback: Callback | None = None,
+    progress: ProgressChoice = False,
+    checkpoint: str | PathLike[str] | None = None,
+    initial: ArrayLike | None = None,
+) -> Result:
+    """As :func:`solve`, for a graph that whoever calls has looked at."""
     start = None if initial is None else check_initial(graph, initial)
     options, where, time_limit, gap, seed = check_arguments(
         device, time_limit, gap, seed, options, callback
@@ -322,7 +370,7 @@ class Attempt:
             removed=None if job is None else job.removed,
             proof=terms.proof(bounds.proof),
             exponent=terms.exponent,
-            again=partial(solve, options=self._options, seed=self._seed),
+            again=partial(solve_graph, options=self._options, seed=self._seed),
             initial_objective=None if self._initial is None else graph.objective(self._initial),
         )
 

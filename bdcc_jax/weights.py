@@ -4,9 +4,48 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .base.arrays import FloatArray
+from .instance.graph import Graph
 
 CLIP = 0.001
 """Probabilities are clipped at 0.001 and 0.999, or a few edges would decide everything."""
+
+
+class SuspiciousWeights(UserWarning):
+    """Weights that are probably something else, so that what comes out says nothing."""
+
+
+def suspicion(graph: Graph) -> str | None:
+    """Say why the weights of a graph look like probabilities or distances; None if they do not.
+
+    They do if all have the same sign, none is above 1 in magnitude, and they are not all alike (as
+    those of a graph without weights are). Then the answer is trivial, unless constraints or classes
+    keep nodes apart (or together, where all weights are negative): no weight speaks against it.
+
+    Examples
+    --------
+    >>> suspicion(Graph(3, [(0, 1), (1, 2)], [0.9, 0.2]))[:48]
+    'all weights are positive and at most 1, as proba'
+    >>> suspicion(Graph(3, [(0, 1), (1, 2)], [1.0, 1.0])), suspicion(Graph(2, [(0, 1)], [0.5]))
+    (None, None)
+    """
+    w = graph.weights
+    if not len(w) or graph.features:
+        return None
+    low, high = float(w.min()), float(w.max())
+    if low == high or low < -1 or high > 1 or low * high < 0:
+        return None
+    if low > 0:
+        return (
+            "all weights are positive and at most 1, as probabilities or similarities are: nothing "
+            "repels, and every component becomes one cluster. Turn probabilities of belonging "
+            "together into log-odds, bdcc_jax.weights_from_probabilities(1 - p), tables of pairs "
+            "by bdcc_jax.tables.cluster (bdcc-jax cluster); subtract a threshold from similarities"
+        )
+    return (
+        "all weights are negative and at least -1: nothing attracts, and every node becomes a "
+        "cluster of its own. If they are distances with a minus sign, add a threshold: "
+        "weight = threshold - distance"
+    )
 
 
 def weights_from_probabilities(

@@ -31,6 +31,7 @@ FAST = [
     "cli/test_cli.py::test_help",
     "cli/test_cli.py::test_process_bad_input",
     "layers/test_layers.py::TestRelaxation",
+    "tables/test_scores.py",
     "benchmarks/test_benchmarks.py::test_ratios",
     "test_architecture.py",
     "test_graphs.py",

@@ -139,7 +139,7 @@ def test_command_line(folder, capsys):
 
 def test_without_matplotlib_nothing_starts(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setattr(cli.solve, "solve", None)
+    monkeypatch.setattr(cli.solve, "solve_graph", None)
     with pytest.raises(SystemExit):
         cli.main(["solve", "graph.txt", "--report", "run.html"])
     assert 'pip install "bdcc-jax[plot]"' in capsys.readouterr().err

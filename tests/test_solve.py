@@ -247,7 +247,7 @@ def test_progress_prints_a_table(capsys):
 
 
 def test_public_names():
-    packages = {"graphs", "image", "io", "layers", "metrics", "report"}
+    packages = {"graphs", "image", "io", "layers", "metrics", "report", "tables"}
     others = packages | {"CorrelationClustering", "__version__"}
     assert set(dir(bdcc_jax)) == set(bdcc_jax.__all__) | others
     for name in dir(bdcc_jax):
@@ -257,7 +257,7 @@ def test_public_names():
 def test_packages_are_imported_when_they_are_used():
     code = """
 import sys, bdcc_jax
-names = ("estimator", "graphs", "image", "layers", "metrics", "report", "cli")
+names = ("estimator", "graphs", "image", "layers", "metrics", "report", "tables", "cli")
 loaded = lambda: [name for name in names if f"bdcc_jax.{name}" in sys.modules]
 print(loaded())
 bdcc_jax.graphs.modularity, bdcc_jax.metrics, dir(bdcc_jax)

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from ..base.environment import package_version
 from ..base.interrupts import is_interrupt
-from . import batch, certify, convert, demo, doctor, info, solve, verify, version
+from . import batch, certify, cluster, convert, demo, doctor, info, solve, verify, version
 from .common import INTERRUPTED, Parser, complain
 from .signals import SIGNALS
 
-COMMANDS = (solve, batch, certify, verify, info, convert, demo, doctor, version)
+COMMANDS = (solve, cluster, batch, certify, verify, info, convert, demo, doctor, version)
 """The subcommands, in the order of ``bdcc-jax --help``."""
 
 

@@ -25,7 +25,17 @@ from ..options import Options
 from ..result import Failure, Result, Status
 from ..show.batch_progress import BatchPrinter
 from ..solve import check_arguments
-from .common import BAD_INPUT, INTERRUPTED, Parser, at_least_0, bad_input, complain, finite, say
+from .common import (
+    BAD_INPUT,
+    INTERRUPTED,
+    Parser,
+    at_least_0,
+    bad_input,
+    complain,
+    finite,
+    say,
+    warnings_as_lines,
+)
 from .options import add_options, read_device, read_options
 
 HELP = "cluster all graphs in a folder; what is finished is not done again"
@@ -72,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.quiet and len(left) < len(files):
         show(f"{len(files) - len(left)} of {len(files)} are finished already", sys.stderr)
-    with bad_input():
+    with bad_input(), warnings_as_lines():
         results = solve_batch(
             left,
             device=device,

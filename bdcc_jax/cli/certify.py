@@ -8,9 +8,16 @@ from ..base.records import Progress, relative_gap
 from ..io import read_labels
 from ..result import Result, Status
 from ..separation.device import devices
-from ..solve import check_initial, solve
+from ..solve import check_initial, solve_graph
 from .common import Parser, at_least_0, bad_input, finite, say
-from .instance import add_constraints, add_format, add_instance, constrained, read_instance
+from .instance import (
+    add_constraints,
+    add_format,
+    add_instance,
+    complain_if_suspicious,
+    constrained,
+    read_instance,
+)
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
@@ -38,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         options, device = read_options(arguments), read_device(arguments)
         devices.place(device, options.engine)
         graph = constrained(read_instance(arguments.file, arguments.format)[0], arguments)
+        complain_if_suspicious(graph, arguments.file)
         labels = check_initial(graph, read_labels(arguments.labels, names=graph.names))
         if wrong := graph.constraints.violated(labels):
             pair = graph.name(wrong[1]), graph.name(wrong[2])
@@ -57,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         return (known and gap > 0.0) or SIGNALS.stop(progress)
 
     result = SIGNALS.last(
-        lambda: solve(
+        lambda: solve_graph(
             graph,
             device=device,
             time_limit=arguments.time_limit,

@@ -3,6 +3,7 @@
 import argparse
 import math
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -30,6 +31,15 @@ def bad_input() -> Iterator[None]:
     except (ValueError, OSError, ImportError, MemoryError) as error:
         complain(message_of(error))
         raise SystemExit(BAD_INPUT) from None
+
+
+@contextmanager
+def warnings_as_lines(about: str = "") -> Iterator[None]:
+    """Turn warnings into lines on standard error, as they come."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = lambda message, *_, **__: complain(f"{about}{message}")
+        yield
 
 
 def complain(message: str) -> None:

@@ -1,15 +1,24 @@
 """Instance files on the command line: how they are named, and read."""
 
 import argparse
+import sys
 import warnings
 from typing import Any
 
 from ..instance.graph import Graph
-from ..io import FORMATS, load
+from ..io import FORMATS, decoded, load
 from ..io.constraints import read_groups, read_pairs, read_unaries
+from ..io.files import inflated
+from ..weights import suspicion
 from .common import Parser, complain
 
-FORMS = "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not"
+STANDARD_INPUT = "-"
+"""As the name of a file."""
+
+FORMS = (
+    "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not; "
+    "- for the standard input"
+)
 
 
 def add_instance(command: Parser, name: str = "file") -> None:
@@ -36,10 +45,30 @@ def read_instance(path: str, form: str | None) -> tuple[Graph, str]:
     """Read an instance and the name of its format; warnings become lines on standard error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        graph, form = load(path, form)
+        if path == STANDARD_INPUT:
+            graph, form = decoded(_standard_input(), called(path), form)
+        else:
+            graph, form = load(path, form)
     for warning in caught:
-        complain(f"{path}: {warning.message}")
+        complain(f"{called(path)}: {warning.message}")
     return graph, form
+
+
+def called(path: str) -> str:
+    """What messages call a file."""
+    return "standard input" if path == STANDARD_INPUT else path
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise OSError("standard input: the process was started without one")
+    return inflated(sys.stdin.buffer.read(), called(STANDARD_INPUT))
+
+
+def complain_if_suspicious(graph: Graph, path: str) -> None:
+    """Say in a line if weights look like something else, so that the answer says nothing."""
+    if (why := suspicion(graph)) is not None:
+        complain(f"{called(path)}: {why}")
 
 
 def add_constraints(command: Parser) -> None:

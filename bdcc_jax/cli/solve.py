@@ -19,9 +19,17 @@ from ..search.checkpoint import Checkpoint
 from ..search.terms import Terms
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
-from ..solve import check_initial, solve
+from ..solve import check_initial, solve_graph
 from .common import Parser, at_least_0, bad_input, exit_code, finite, say
-from .instance import add_constraints, add_format, add_instance, constrained, read_instance
+from .instance import (
+    add_constraints,
+    add_format,
+    add_instance,
+    called,
+    complain_if_suspicious,
+    constrained,
+    read_instance,
+)
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
 
@@ -36,7 +44,7 @@ def add_arguments(command: Parser) -> None:
     add = command.add_argument
     add_instance(command)
     add_format(command)
-    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, .h5, or text")
+    add("-o", "--output", metavar="LABELS", help="write the labels: .npy, .npz, .h5, .csv, or text")
     add("--classes", metavar="FILE", help="write the classes of the nodes, as labels are written")
     add("--json", nargs="?", const="-", metavar="FILE", help="summary as JSON (default: stdout)")
     add("--report", metavar="FILE", help="a page about the run: bounds, timings, clusters (HTML)")
@@ -64,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_together([*graph.features, *options.features])
         if arguments.classes is not None and graph.unaries is None:
             raise ValueError("--classes: there are no classes; --unaries says what they cost")
+        complain_if_suspicious(graph, arguments.file)
         initial = None
         if arguments.initial is not None:
             initial = check_initial(graph, read_labels(arguments.initial, names=graph.names))
@@ -71,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, Terms.of(graph).graph, options, arguments.seed)
     result = SIGNALS.last(
-        lambda: solve(
+        lambda: solve_graph(
             graph,
             device=device,
             time_limit=arguments.time_limit,
@@ -163,5 +172,5 @@ def _page(result: Result, arguments: argparse.Namespace) -> bytes:
         name.replace("_", " "): getattr(arguments, name)
         for name in ("file", "device", "time_limit", "gap", "seed")
     }
-    page = html_report(result, Path(arguments.file).name, settings)
+    page = html_report(result, Path(called(arguments.file)).name, settings)
     return page.encode(errors="backslashreplace")  # the name of a file need not be Unicode

@@ -59,23 +59,28 @@ def load(path: str | os.PathLike[str], format: str | None = None) -> tuple[Graph
         check_format(format)
     path = Path(path)
     try:
-        data = read_bytes(path)
-        if not data.strip():
-            raise FormatError(f"{path}: the file is empty; expected {EXPECTED}")
-        name = recognise(data, path) if format is None else format
-        graph: Graph = FORMATS[name].decode(data, str(path))
-        _check_nodes(graph)
-        return graph, name
-    except FormatError:
-        raise
-    except ValueError as error:  # what Graph refuses
-        raise FormatError(f"{path}: {error}") from error
+        return decoded(read_bytes(path), str(path), format)
     except MemoryError as error:
         raise MemoryError(
             f"{path}: too little memory to read this file of {path.stat().st_size} bytes; give the "
             "process more (ulimit -v, or the limit of a job), or convert the file to .npz where "
             "there is more: that takes less to read than text"
         ) from error
+
+
+def decoded(data: bytes, name: str, format: str | None = None) -> tuple[Graph, str]:
+    """Read an instance from content that is not gzipped (any more), and say in which format."""
+    try:
+        if not data.strip():
+            raise FormatError(f"{name}: the file is empty; expected {EXPECTED}")
+        form = recognise(data, Path(name)) if format is None else format
+        graph: Graph = FORMATS[form].decode(data, name)
+        _check_nodes(graph)
+        return graph, form
+    except FormatError:
+        raise
+    except ValueError as error:  # what Graph refuses
+        raise FormatError(f"{name}: {error}") from error
 
 
 def write(

@@ -25,7 +25,11 @@ class FormatError(ValueError):
 
 def read_bytes(path: Path) -> bytes:
     """Return a file's content, decompressed if it starts like a gzip file."""
-    data = path.read_bytes()
+    return inflated(path.read_bytes(), str(path))
+
+
+def inflated(data: bytes, name: str) -> bytes:
+    """Content, decompressed if it starts like a gzip file; ``name`` is for error messages."""
     if not data.startswith(GZIP_MAGIC):
         return data
     limit, content = inflation_limit(len(data)), io.BytesIO()
@@ -35,11 +39,11 @@ def read_bytes(path: Path) -> bytes:
                 content.write(chunk)
                 if content.tell() > limit:
                     raise FormatError(
-                        f"{path}: {len(data)} bytes decompress to more than {limit}, which looks "
+                        f"{name}: {len(data)} bytes decompress to more than {limit}, which looks "
                         "like a bomb; if it is none, decompress the file first"
                     )
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(f"{path}: truncated or corrupt gzip file ({error})") from error
+        raise FormatError(f"{name}: truncated or corrupt gzip file ({error})") from error
     return content.getvalue()
 
 

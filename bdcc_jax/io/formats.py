@@ -54,7 +54,10 @@ def recognise(data: bytes, path: Path) -> str:
     if suffix_of(path) in _TELLING:
         return _TELLING[suffix_of(path)]
     if b"\0" in data:
-        raise FormatError(f"{path}: binary content of no known format; expected {EXPECTED}")
+        raise FormatError(
+            f"{path}: binary content of no known format; expected {EXPECTED}; "
+            "Parquet and Arrow files are for bdcc-jax cluster"
+        )
     if signed.is_snap(data):
         return "signed"
     for name in ("triples", "signed"):

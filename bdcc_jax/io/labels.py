@@ -1,5 +1,6 @@
 """Cluster labels to and from files."""
 
+import csv
 import io
 import json
 import os
@@ -17,6 +18,9 @@ from . import hdf5, npz
 from .files import FormatError, check_target, read_bytes, suffix_of, write_bytes
 
 _HDF5 = (".h5", ".hdf5")
+_HEADER = ["node", "cluster"]
+_REFUSED = (".parquet", ".pq", ".arrow", ".feather", ".json", ".xlsx")
+"""Text in a file with such a name would be read by nobody."""
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]|^\"")
 
 
@@ -35,8 +39,9 @@ def write_labels(
         The clusters.
     path : path
         ``.npy`` and ``.npz`` (array ``labels``) are numpy's, ``.h5`` and ``.hdf5`` (dataset
-        ``labels``) are read by andres/graph, any other name is text with one label a line. A final
-        ``.gz`` compresses.
+        ``labels``) are read by andres/graph, ``.csv`` is a table with the columns
+        ``node`` (its name, or its id) and ``cluster``; any other name is text with one label a
+        line. A final ``.gz`` compresses.
     names : sequence of hashable, shape (n,), optional
         Names of the nodes. Text has them before the labels, with a tab between (as JSON text where
         they have control characters or start with a quote); ``.npz`` and HDF5 have an array
@@ -53,6 +58,7 @@ def write_labels(
     '0\n0\n1\n'
     """
     path, array = Path(path), np.asarray(labels)
+    _check_suffix(path)
     written = None if names is None else [shown(name) for name in names]
     if written is not None and len(written) != len(array):
         raise ValueError(f"names must have one entry a label ({len(array)}), not {len(written)}")
@@ -62,8 +68,17 @@ def write_labels(
 def check_labels_target(path: Path, *, force: bool) -> None:
     """Refuse what labels cannot be written to, before there are any."""
     check_target(path, force=force)
+    _check_suffix(path)
     if suffix_of(path) in _HDF5:
         hdf5.require_h5py()
+
+
+def _check_suffix(path: Path) -> None:
+    if suffix_of(path) in _REFUSED:
+        raise ValueError(
+            f"{path}: labels are written as .npy, .npz, .h5, .csv or plain text, not as "
+            f"{suffix_of(path)}; clusters of tables of pairs are (bdcc-jax cluster)"
+        )
 
 
 def read_labels(
@@ -74,9 +89,9 @@ def read_labels(
     Parameters
     ----------
     path : path
-        ``.npy``, ``.npz`` (array ``labels``), HDF5 (dataset ``labels``), or text with one label a
-        line, after a name and a tab if nodes have names. Labels in text may be any words. gzip is
-        recognised.
+        ``.npy``, ``.npz`` (array ``labels``), HDF5 (dataset ``labels``), ``.csv`` as
+        :func:`write_labels` writes it, or text with one label a line, after a name and a tab if
+        nodes have names. Labels in text may be any words. gzip is recognised.
     names : sequence of hashable, optional
         The names of the nodes. A text file that has names may list them in any order.
 
@@ -108,6 +123,8 @@ def read_labels(
         return canonical_labels(_whole(npz.read_arrays(data, name, ["labels"])["labels"], name))
     if data.startswith(b"\x93NUMPY"):
         return canonical_labels(_whole(npz.read_npy(data, name), name))
+    if suffix_of(path) == ".csv":
+        return canonical_labels(np.array(_rows(data, name, names)))
     return canonical_labels(np.array(_words(data, name, names)))
 
 
@@ -126,6 +143,12 @@ def _encoded(labels: np.ndarray, suffix: str, names: list[str] | None) -> bytes:
     elif suffix == ".npz":
         arrays = {"labels": labels} if names is None else {"labels": labels, "names": names}
         np.savez_compressed(buffer, **arrays)
+    elif suffix == ".csv":
+        called = map(str, range(len(labels))) if names is None else names
+        table = io.StringIO(newline="")
+        writer = csv.writer(table, lineterminator="\n")
+        writer.writerows([_HEADER, *zip(called, labels.tolist(), strict=True)])
+        buffer.write(table.getvalue().encode())
     else:
         lines = [f"{label}\n" for label in labels.tolist()]
         if names is not None:
@@ -150,6 +173,22 @@ def _whole(array: np.ndarray, name: str) -> np.ndarray:
     return array
 
 
+def _rows(data: bytes, name: str, names: Sequence[Hashable] | None) -> list[str]:
+    """Labels of a table with the columns node and cluster."""
+    try:
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FormatError(f"{name}: expected a table of labels ({error})") from None
+    if not rows or [cell.strip() for cell in rows[0]] != _HEADER:
+        raise FormatError(f"{name}: expected the header {','.join(_HEADER)!r}")
+    label_of: dict[str, str] = {}
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != 2 or not row[1].strip() or row[0] in label_of:
+            raise FormatError(f"{name}, row {number}: expected a node that is new, and its cluster")
+        label_of[row[0]] = row[1].strip()
+    return _in_order(label_of, range(len(label_of)) if names is None else names, name)
+
+
 def _words(data: bytes, name: str, names: Sequence[Hashable] | None) -> list[str]:
     try:
         lines = data.decode().splitlines()
@@ -169,7 +208,11 @@ def _words(data: bytes, name: str, names: Sequence[Hashable] | None) -> list[str
                 f"not {line[:80]!r}"
             )
         label_of[node] = label.strip()
-    wanted = list(label_of) if names is None else [shown(node) for node in names]
+    return _in_order(label_of, list(label_of) if names is None else names, name)
+
+
+def _in_order(label_of: dict[str, str], names: Sequence[Hashable], name: str) -> list[str]:
+    wanted = [shown(node) for node in names]
     if missing := [node for node in wanted if node not in label_of]:
         raise FormatError(f"{name}: there is no label for node {missing[0]!r}")
     if len(label_of) > len(wanted):

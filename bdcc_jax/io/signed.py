@@ -58,6 +58,11 @@ def decode(data: bytes, name: str) -> Graph:
     if not lines:
         raise FormatError(f"{name}: no edges; expected at least one line 'u v weight'")
     separator = _separator(lines[0][1])
+    try:
+        _row(_split(lines[0][1], separator), f"{name}:{lines[0][0]}")
+    except FormatError as error:
+        hint = "column titles start with #; tables with a header are for bdcc-jax cluster"
+        raise FormatError(f"{error} ({hint})") from None
     return _parse_clean([line for _, line in lines], separator) or _graph(
         [_row(_split(line, separator), f"{name}:{i}") for i, line in lines]
     )

@@ -5,15 +5,17 @@ on GPUs the stream waits for the callback. So what is called here knows NumPy on
 computes in float64, whatever the caller's ``jax_enable_x64`` is.
 """
 
+import os
 from collections.abc import Callable
 
 import jax
 import numpy as np
 
 from ..base.arrays import FloatArray
-from ..batch import solve_batch
+from ..batch import Batch
 from ..instance.graph import Graph
 from ..result import Failure, Status
+from ..solve import check_arguments
 from .edges import Edges
 
 
@@ -48,7 +50,12 @@ def optimal_cuts(edges: Edges, weights: FloatArray) -> FloatArray:
     cuts = np.empty(weights.shape)
     graphs = [Graph(edges.n, edges.pairs, w) for w in weights]
     # On the CPU: inside a JAX program, its own device is busy waiting for this answer.
-    for i, result in enumerate(solve_batch(graphs, device="cpu")):
+    options, cpu, _, gap, seed = check_arguments("cpu", None, 0.0, 0, None, None)
+    workers = max(1, min(os.cpu_count() or 1, len(graphs)))
+    # Not by solve_batch: while weights are learnt, it is no mistake if all of them are positive.
+    batch = Batch(graphs, options, gap, seed)
+    results = batch.run(range(len(graphs)), cpu, workers, lambda _: False)
+    for i, result in results.items():
         if isinstance(result, Failure):
             raise result.error
         if result.status is Status.INTERRUPTED:

@@ -32,7 +32,7 @@ def solved_with(monkeypatch):
         calls.append(arguments)
         return bdcc_jax.solve(graph, **arguments)
 
-    monkeypatch.setattr(cli.solve, "solve", spy)
+    monkeypatch.setattr(cli.solve, "solve_graph", spy)
     return calls
 
 
@@ -87,7 +87,9 @@ def test_json(folder, capsys):
 def test_json_is_strict(folder, capsys, monkeypatch):
     result = bdcc_jax.solve(GRAPH)
     monkeypatch.setattr(
-        cli.solve, "solve", lambda *_, **__: replace(result, objective=0.0, lower_bound=-np.inf)
+        cli.solve,
+        "solve_graph",
+        lambda *_, **__: replace(result, objective=0.0, lower_bound=-np.inf),
     )
     assert run("solve", "graph.txt", "--json") == 0
 
@@ -129,13 +131,13 @@ def test_progress_unless_quiet(folder, solved_with):
 @pytest.mark.parametrize("status", [Status.TIME_LIMIT, Status.GAP, Status.MAX_ROUNDS])
 def test_stopping_at_a_limit_is_no_failure(folder, monkeypatch, status):
     result = replace(bdcc_jax.solve(GRAPH), status=status)
-    monkeypatch.setattr(cli.solve, "solve", lambda *_, **__: result)
+    monkeypatch.setattr(cli.solve, "solve_graph", lambda *_, **__: result)
     assert run("solve", "graph.txt") == 0
 
 
 def test_interrupted_solve_still_writes_its_answer(folder, monkeypatch):
     result = replace(bdcc_jax.solve(GRAPH), status=Status.INTERRUPTED)
-    monkeypatch.setattr(cli.solve, "solve", lambda *_, **__: result)
+    monkeypatch.setattr(cli.solve, "solve_graph", lambda *_, **__: result)
     assert run("solve", "graph.txt", "-o", "labels.txt", "--json", "summary.json") == 130
     assert (folder / "labels.txt").read_text() == "0\n0\n0\n1\n"
     assert json.loads((folder / "summary.json").read_text())["status"] == "interrupted"
@@ -201,7 +203,7 @@ def test_a_bug_keeps_its_traceback(folder, monkeypatch):
     def broken(*_, **__):
         raise ValueError("a bug")
 
-    monkeypatch.setattr(cli.solve, "solve", broken)
+    monkeypatch.setattr(cli.solve, "solve_graph", broken)
     with pytest.raises(ValueError, match="a bug"):
         cli.main(["solve", "graph.txt"])
 

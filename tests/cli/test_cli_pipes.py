@@ -1,5 +1,6 @@
 """Streams that are closed, full or read by nobody: the work is done, and the files are written."""
 
+import gzip
 import io
 import json
 import os
@@ -210,3 +211,43 @@ def test_self_loops_are_warned_of_in_a_line_or_not_at_all(folder, capsys):
     assert "self-loop(s) dropped" in capsys.readouterr().err
     done = run(folder, "info", "loop.txt", before="2>/dev/full")
     assert (done.returncode, done.stdout.startswith("file")) == (0, True)
+
+
+INPUTS = {
+    "MULTICUT\n0 1 2.0\n1 2 -1.0\n": 3,
+    "0 1 2.0\n1 2 -1.0\n# nodes 5\n": 5,
+    "anna\tbert\t2\nbert\tcarl\t-1\n": 3,
+    "p cep 3 1\n1 2\n": 3,
+}
+
+
+@pytest.mark.parametrize("text", INPUTS, ids=["multicut", "triples", "signed", "pace"])
+@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
+def test_instances_from_standard_input(text, packed, monkeypatch, capsys):
+    data = gzip.compress(text.encode()) if packed else text.encode()
+    for command in ("info", "solve"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+        assert cli.main([command, "-", "--json", *(["--quiet"] if command == "solve" else [])]) == 0
+        about = json.loads(capsys.readouterr().out)
+        assert about["nodes" if command == "info" else "n"] == INPUTS[text]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"", "standard input: the file is empty"), (b"what?", "standard input: it starts with")],
+)
+def test_standard_input_that_is_no_instance(data, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with pytest.raises(SystemExit) as leaving:
+        cli.main(["solve", "-"])
+    assert leaving.value.code == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"bdcc-jax: {message}")
+    assert err.count("\n") == 1
+
+
+def test_no_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(SystemExit):
+        cli.main(["info", "-"])
+    assert "standard input: the process was started without one" in capsys.readouterr().err

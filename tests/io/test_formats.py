@@ -368,3 +368,12 @@ def test_bombs(tmp_path, monkeypatch):
     with h5py.File(buffer, "r+") as file:
         file.create_dataset("edge-values", data=np.zeros(10**6), compression="gzip")
     assert "more than the file can hold" in error_of(tmp_path, buffer.getvalue(), "g.h5")
+
+
+def test_tables_are_sent_to_the_command_for_them(tmp_path):
+    (tmp_path / "pairs.csv").write_text("unique_id_l,unique_id_r,match_probability\na,b,0.9\n")
+    with pytest.raises(FormatError, match=r"not 'match_probability' .*header are for bdcc-jax cl"):
+        read(tmp_path / "pairs.csv")
+    (tmp_path / "pairs.parquet").write_bytes(b"PAR1\0\0PAR1")
+    with pytest.raises(FormatError, match="Parquet and Arrow files are for bdcc-jax cluster"):
+        read(tmp_path / "pairs.parquet")

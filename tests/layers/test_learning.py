@@ -54,10 +54,10 @@ class TestPerturbed:
         assert len(np.unique(fresh, axis=0)) > 1
 
     def test_ctrl_c_is_not_learnt_from(self, monkeypatch):
-        def interrupted(graphs, **_):
-            return [replace(bdcc_jax.solve(g), status=Status.INTERRUPTED) for g in graphs]
+        def interrupted(*_):
+            return {0: replace(bdcc_jax.solve(self.graph), status=Status.INTERRUPTED)}
 
-        monkeypatch.setattr(callbacks, "solve_batch", interrupted)
+        monkeypatch.setattr(callbacks.Batch, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
             callbacks.optimal_cuts(Edges.of(self.graph), self.graph.weights[None])
 
