@@ -29,7 +29,7 @@ def suspicion(graph: Graph) -> str | None:
     (None, None)
     """
     w = graph.weights
-    if not len(w) or graph.features:
+    if not len(w) or graph.constraints or graph.unaries is not None:
         return None
     low, high = float(w.min()), float(w.max())
     if low == high or low < -1 or high > 1 or low * high < 0:

@@ -84,7 +84,7 @@ def joined(graph: Graph, costs: FloatArray, labels: IntArray) -> IntArray:
     labels = canonical_labels(labels)
     least = _least(graph, costs)
     sums = costs_of_clusters(costs, labels)
-    a, b, weights = _between(labels, *graph.edges.T, graph.weights)
+    a, b, weights = _between(labels, graph.edges[:, 0], graph.edges[:, 1], graph.weights)
     while len(weights):
         count = len(sums)
         alone = sums.min(axis=1)
