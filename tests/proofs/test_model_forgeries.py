@@ -119,11 +119,11 @@ def attack(count: int, seed: int) -> Counter:
 
 def test_no_forgery_is_accepted():
     accepted = attack(2000, 0)
-    assert min(accepted["classes"], accepted["numbers"]) > 100
+    assert min(accepted["classes"], accepted["numbers"]) > 30
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_no_forgery_of_hundreds_of_thousands_is_accepted(seed):
     accepted = attack(30_000, seed)
-    assert min(accepted["classes"], accepted["numbers"]) > 1000
+    assert min(accepted["classes"], accepted["numbers"]) > 500
