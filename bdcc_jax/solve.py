@@ -173,9 +173,8 @@ def solve_graph(
     """As :func:`solve`, for a graph that whoever calls has looked at."""
     start = None if initial is None else check_initial(graph, initial)
     options, where, time_limit, gap, seed = check_arguments(
-        device, time_limit, gap, seed, options, callback
+        device, time_limit, gap, seed, options, callback, graph.features
     )
-    check_together([*graph.features, *options.features])
     attempt: Attempt | None = None
     try:
         clock = Clock(time_limit)
@@ -218,11 +217,13 @@ def check_arguments(
     seed: int,
     options: Options | None,
     callback: object,
+    features: Sequence[str] = (),
 ) -> Arguments:
-    """Refuse what a solve cannot be asked for."""
+    """Refuse what a solve, of an instance with some features, cannot be asked for."""
     options = DEFAULT if options is None else options
     if not isinstance(options, Options):
         raise ValueError(f"options must be an Options object, not {options!r}")
+    check_together([*features, *options.features])
     where = devices.place(device, options.engine, options.memory)
     if options.engine in ("packing", "reference") and where.platform != "cpu":
         raise ValueError(f"engine {options.engine!r} runs on the CPU only, not on {device}")
