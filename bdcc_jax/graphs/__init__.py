@@ -1,0 +1,15 @@
+"""Well-known problems on graphs: modularity, signed networks, cluster editing, proofreading."""
+
+from .communities import modularity, modularity_communities, modularity_graph
+from .networks import cluster_editing_graph, signed_graph, similarity_graph
+from .proofreading import split
+
+__all__ = [
+    "cluster_editing_graph",
+    "modularity",
+    "modularity_communities",
+    "modularity_graph",
+    "signed_graph",
+    "similarity_graph",
+    "split",
+]
