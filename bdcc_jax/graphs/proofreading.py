@@ -4,7 +4,6 @@ from collections.abc import Hashable, Iterable
 from itertools import combinations, pairwise
 from typing import Any
 
-from ..instance.graph import Graph
 from ..io.convert import GraphLike
 from ..result import Result
 from ..solve import solve
@@ -36,6 +35,7 @@ def split(
 
     Examples
     --------
+    >>> from bdcc_jax import Graph
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [3.0, 1.0, 2.0])
     >>> split(chain, keep_apart=[(0, 3)]).labels.tolist()
     [0, 0, 1, 1]
