@@ -30,6 +30,8 @@ class Edges:
                 raise ValueError(f"n is {n}, but the graph has {graph_or_edges.n} nodes")
             if graph_or_edges.constraints:
                 raise ValueError("layers know of no must-links and cannot-links")
+            if graph_or_edges.lifted is not None:
+                raise ValueError("layers know of no lifted edges")
             if graph_or_edges.m == 0:
                 raise ValueError("the graph has no edges: there is nothing to learn")
             return Edges(graph_or_edges.n, graph_or_edges.edges)

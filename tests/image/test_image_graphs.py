@@ -259,3 +259,16 @@ def test_more_errors(call, message):
 def test_what_is_no_rag():
     with pytest.raises(TypeError, match=r"rag must be a skimage.graph.RAG, not 'list'"):
         graph_from_rag([], LABELS)
+
+
+def test_undecided_but_for_rounding_is_undecided():
+    """The mean of 0.1, 0.9 and 0.5 is 1/2, or the float next to it."""
+    labels = np.array([[0, 1], [0, 1], [0, 1], [2, 2]])
+    affinities = np.full((1, 4, 2), 0.9)
+    affinities[0, :3, 1] = 0.1, 0.9, 0.5 + 1e-16
+    affinities[0, 1, 1] += 2e-16
+    graph, _ = graph_from_affinities(affinities, [(0, -1)], labels=labels)
+    assert graph.n == 3
+    assert graph.m == 0
+    one_sided, _ = graph_from_affinities(affinities + 1e-6, [(0, -1)], labels=labels)
+    assert one_sided.m == 1
