@@ -25,8 +25,8 @@ from .region_graph import renumbered
 TOGETHER, FAR, DIP, SHADE = 5.0, 3.5, 40.0, 1.2
 """The log-odds that two superpixels are of one cell: ``TOGETHER``, less ``FAR`` for every radius
 between them, ``DIP`` for every radius by which the distance to the outside dips between them, and
-``SHADE`` for every standard deviation (of pixels in superpixels) between their shades. From a
-logistic regression on the synthetic cells of benchmarks/cells.py, seeds 100 to 107."""
+``SHADE`` for every standard deviation (of pixels in superpixels) between their shades. Rounded
+from a logistic regression on synthetic cells like those of benchmarks/cells.py."""
 
 REACH = 2.5
 """Superpixels that are further apart than this many radii are not compared."""
@@ -132,7 +132,8 @@ def segment_cells(
     Returns
     -------
     ndarray of int, of the shape of the image
-        The cell of every pixel: 1, 2, ...; 0 for the background.
+        The cell of every pixel: 1, 2, ...; 0 for the background. Now and then a cell has a part
+        that does not touch the rest.
 
     Examples
     --------
