@@ -47,6 +47,7 @@ def local_search(
     seed: int = 0,
     clock: Clock | None = None,
     tell: Callable[[IntArray], None] | None = None,
+    keep: Callable[[Evolution], None] | None = None,
 ) -> IntArray:
     """Find a good clustering: greedy, fusion with greedy ones of noisy weights, Kernighan-Lin.
 
@@ -64,6 +65,8 @@ def local_search(
         When its time is up, the clustering so far is returned.
     tell : callable, optional
         Told of every better clustering on the way, if the graph is so large that it takes a while.
+    keep : callable, optional
+        Given the search itself, to go on with, if the graph is one where that pays.
 
     Returns
     -------
@@ -77,7 +80,7 @@ def local_search(
     [0, 0, 0, 1]
     """
     clock = clock or Clock(None)
-    found, improvable = _fuse(graph, labels, rounds, seed, clock, tell)
+    found, improvable = _fuse(graph, labels, rounds, seed, clock, tell, keep)
     if not improvable:
         return canonical_labels(found)
     return kernighan_lin(graph, found, clock=clock)
@@ -90,9 +93,10 @@ def fusions(
     seed: int,
     clock: Clock,
     tell: Callable[[IntArray], None],
+    keep: Callable[[Evolution], None] | None = None,
 ) -> IntArray:
     """The first part of :func:`local_search`: what is found before Kernighan-Lin."""
-    return canonical_labels(_fuse(graph, None, rounds, seed, clock, tell)[0])
+    return canonical_labels(_fuse(graph, None, rounds, seed, clock, tell, keep)[0])
 
 
 def _fuse(
@@ -102,6 +106,7 @@ def _fuse(
     seed: int,
     clock: Clock,
     tell: Callable[[IntArray], None] | None,
+    keep: Callable[[Evolution], None] | None,
 ) -> tuple[IntArray, bool]:
     """A clustering after some fusions, and whether it is worth Kernighan-Lin."""
     best = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
@@ -118,4 +123,6 @@ def _fuse(
             search.step(stop)
             steps += 1
             tell(search.labels)
+    if keep is not None and is_clustered_poorly(graph):
+        keep(search)
     return search.labels, search.paid <= STEEP
