@@ -21,8 +21,11 @@ LONGER_WORK = 0.02
 IN_VAIN = 4.0
 """After a turn that finds nothing the LP works for so many times as long before the next one."""
 
-FAR = 0.01
+FAR, FAR_SPARSE = 0.01, 0.1
 """Where the first LP leaves so large a gap, the instance is hard, and the first turn is at once."""
+
+SPARSE_TURN = 300
+"""Arcs for every edge that the first turn reads on sparse graphs: some are easy after all."""
 
 
 class Clusterings:
@@ -105,12 +108,21 @@ class Clusterings:
                 else:
                     continue
                 bounds.offer(labels)
-            hard = self._fresh and bounds.upper - bounds.lower >= FAR * abs(bounds.upper)
-            if hard or clock.work >= self._next:
+            if (self._fresh and self._is_hard()) or clock.work >= self._next:
                 self._search_longer()
             beside = None if self._alongside is None else self._alongside.better()
             if beside is not None:
                 bounds.offer(heuristics.fused(bounds.labels, beside, clock))
+
+    def _is_hard(self) -> bool:
+        """Whether the bounds are far apart; then a sparse graph is searched, too."""
+        sparse = not is_clustered_poorly(self._graph)
+        far = (FAR_SPARSE if sparse else FAR) * abs(self._bounds.upper)
+        if self._bounds.upper - self._bounds.lower < far:
+            return False
+        if sparse:
+            self._turn = SPARSE_TURN * self._graph.m
+        return True
 
     def search_longer(self) -> None:
         """The LP is over and leaves a gap: on a dense instance, search for longer."""

@@ -8,7 +8,7 @@ from ..instance.completion import completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fusions, is_clustered_poorly
+from ..primal import is_clustered_poorly, touched_up
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -31,6 +31,11 @@ QUICK = 50_000
 LARGE, LARGE_DENSE = 20_000, 10_000
 """Presolve of so many edges takes a while: a first clustering comes before it. The second is for
 graphs that are clustered poorly by contraction, where it is the whole local search."""
+
+
+CONFLICTS = 0.25
+"""Where a first clustering costs so much more than the sum of all negative weights, as a share of
+it, nodes are torn between clusters: many of them gain by a move."""
 
 
 def strategy(job: Job) -> None:
@@ -78,7 +83,9 @@ def _first_clustering(job: Job) -> None:
             _search(job, polish=True)
     elif graph.m >= LARGE:
         with job.clock.measure("rounding"):
-            job.start_from(contraction(job))
+            job.start_from(found := contraction(job))
+            if job.bounds.upper - job.bounds.lower >= CONFLICTS * abs(job.bounds.upper):
+                job.start_from(touched_up(graph, found, seed=job.setting.seed, clock=job.clock))
         if device and ascends(graph, job.setting.options):
             first_look(job)
 
