@@ -106,7 +106,7 @@ class Evolution:
         self._matrix = new_matrix(self._links) if is_compact(self._links) else None
         self._noise = NOISE * float(np.abs(graph.weights).mean()) if graph.m else 0.0
         self._scale = scale(self._links) if graph.m else 0.0
-        self._random, self._ladder = new_state(seed), Ladder()
+        self._random, self._ladder = new_state(seed), Ladder(graph.n)
         self.labels = canonical_labels(labels)
         self.cost = cost(self._links, self.labels)
         self.work = 0

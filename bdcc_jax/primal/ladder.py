@@ -13,9 +13,17 @@ HOTTEST, RUNGS = 1.0, 8
 LEFT = 2
 """So many rungs are left in the end."""
 
+USUAL, FEW_NODES = (0.5, 0.02), 40
+"""Those that are left at once where there are fewer nodes: any temperature will do there."""
+
 
 class Ladder:
     """The temperatures that are still in question, from the hottest to the coldest.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes of the instance.
 
     Attributes
     ----------
@@ -27,7 +35,7 @@ class Ladder:
     Examples
     --------
     >>> from .randomness import new_state
-    >>> ladder, random = Ladder(), new_state(0)
+    >>> ladder, random = Ladder(100), new_state(0)
     >>> while not ladder.climbed:
     ...     temperature = ladder.draw(random)
     ...     ladder.tell(abs(temperature - 0.06))
@@ -35,8 +43,10 @@ class Ladder:
     ((0.0625, 0.03125), 4)
     """
 
-    def __init__(self) -> None:
-        self.rungs = tuple(HOTTEST * 0.5**i for i in range(RUNGS))
+    def __init__(self, n: int) -> None:
+        self.rungs: tuple[float, ...] = tuple(HOTTEST * 0.5**i for i in range(RUNGS))
+        if n < FEW_NODES:
+            self.rungs = USUAL
         self.longer = 1
         self._costs: list[float] = []
 

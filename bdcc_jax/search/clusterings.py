@@ -24,6 +24,9 @@ IN_VAIN = 4.0
 FAR, FAR_SPARSE = 0.01, 0.1
 """Where the first LP leaves so large a gap, the instance is hard, and the first turn is at once."""
 
+HARD_EDGES = 1_000
+"""Instances with fewer edges are solved before that pays."""
+
 SPARSE_TURN = 300
 """Arcs for every edge that the first turn reads on sparse graphs: some are easy after all."""
 
@@ -116,6 +119,8 @@ class Clusterings:
 
     def _is_hard(self) -> bool:
         """Whether the bounds are far apart; then a sparse graph is searched, too."""
+        if self._graph.m < HARD_EDGES:
+            return False
         sparse = not is_clustered_poorly(self._graph)
         far = (FAR_SPARSE if sparse else FAR) * abs(self._bounds.upper)
         if self._bounds.upper - self._bounds.lower < far:
