@@ -29,7 +29,7 @@ OPEN = wheel(31, 1.1)  # two rounds of the LP over cycles never prove an optimum
         ("bdcc_jax.lp.master:Master.solve", 2),
         ("bdcc_jax.separation.packing:PackingEngine.separate", 1),
         ("bdcc_jax.separation.packing:PackingEngine.separate", 2),
-        ("bdcc_jax.search.strategy:local_search", 1),
+        ("bdcc_jax.primal.heuristics.local_search", 1),
         ("bdcc_jax.search.strategy:presolve", 1),
     ],
 )
@@ -120,7 +120,7 @@ def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
         "bdcc_jax.show.progress.ProgressPrinter.close",
         "bdcc_jax.solve.Bounds",
         "bdcc_jax.search.strategy.presolve",
-        "bdcc_jax.search.strategy.local_search",
+        "bdcc_jax.primal.heuristics.local_search",
         "bdcc_jax.search.strategy.Benders",
         "bdcc_jax.solve.release_scheduler",
         "bdcc_jax.solve.Result",

@@ -41,7 +41,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(alongside, "EASY_PER_EDGE", 0.0)
     monkeypatch.setattr(alongside, "LARGE", 0)
     monkeypatch.setattr(
-        "bdcc_jax.search.strategy.local_search", lambda graph, **_: np.arange(graph.n)
+        "bdcc_jax.primal.heuristics.local_search", lambda graph, **_: np.arange(graph.n)
     )
 
 
