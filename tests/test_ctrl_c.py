@@ -29,7 +29,7 @@ OPEN = wheel(31, 1.1)  # two rounds of the LP over cycles never prove an optimum
         ("bdcc_jax.lp.master:Master.solve", 2),
         ("bdcc_jax.separation.packing:PackingEngine.separate", 1),
         ("bdcc_jax.separation.packing:PackingEngine.separate", 2),
-        ("bdcc_jax.search.strategy:local_search", 1),
+        ("bdcc_jax.primal.heuristics:local_search", 1),
         ("bdcc_jax.search.strategy:presolve", 1),
     ],
 )
@@ -120,7 +120,7 @@ def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
         "bdcc_jax.show.progress.ProgressPrinter.close",
         "bdcc_jax.solve.Bounds",
         "bdcc_jax.search.strategy.presolve",
-        "bdcc_jax.search.strategy.local_search",
+        "bdcc_jax.primal.heuristics.local_search",
         "bdcc_jax.search.strategy.Benders",
         "bdcc_jax.solve.release_scheduler",
         "bdcc_jax.solve.Result",
@@ -148,7 +148,7 @@ def test_ctrl_c_in_a_place(place, monkeypatch, capsys):
 
 
 def test_nothing_is_returned_before_the_arguments_are_checked(monkeypatch):
-    def press(_):
+    def press(_, columns):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys.modules["bdcc_jax.solve"], "as_graph", press)

@@ -4,7 +4,8 @@ Everything is fusion (Beier et al., 2015): what two clusterings agree on becomes
 smaller graph, which is clustered anew, greedily and by annealing. What is fused are
 
 - *proposals*: greedy clusterings of weights with noise, on dense graphs annealed ones from single
-  nodes, fused with the best clustering as long as that pays well;
+  nodes, fused with the best clustering as long as that pays well (on dense graphs not before the
+  right temperature is known);
 - *chains*: a few proposals, fused one after another, and the end of the chain with the best; on
   dense graphs a single one;
 - *crossings* of two clusterings that such chains have ended in;
@@ -22,8 +23,9 @@ from ..base.components import first_appearance
 from ..base.heap import new_heap
 from ..instance.graph import Graph, canonical_labels
 from .annealing import anneal
-from .dense_annealing import anneal_dense, is_compact, new_matrix
+from .dense_annealing import Matrix, anneal_dense, is_compact, new_matrix
 from .greedy_additive import contract
+from .ladder import Ladder
 from .links import Links, agreed, contracted, cost, new_links, scale
 from .randomness import State, bell, below, new_state, uniform
 
@@ -49,10 +51,14 @@ WARM = 0.05
 HOTTEST, COLDEST = 0.5, 0.02
 """The same of annealing a whole clustering: anything between, evenly on the scale of logarithms."""
 
+COOLER = 4.0
+"""On dense graphs annealing of the best clustering begins at up to so many times less than what is
+best for annealing from single nodes."""
+
 FIRST, GROWTH = 10, 1.5
 """Annealing of a whole clustering takes so many steps a node at first, and grows by this factor."""
 
-DENSE_FIRST, DENSE_GROWTH = 100, 1.1
+DENSE_FIRST, DENSE_GROWTH = 50, 1.1
 """The same on dense graphs, where proposals are annealed, too."""
 
 QUICKER = 20
@@ -99,7 +105,8 @@ class Evolution:
         self._links = new_links(graph.n, graph.edges.ravel(), graph.weights)
         self._matrix = new_matrix(self._links) if is_compact(self._links) else None
         self._noise = NOISE * float(np.abs(graph.weights).mean()) if graph.m else 0.0
-        self._random = new_state(seed)
+        self._scale = scale(self._links) if graph.m else 0.0
+        self._random, self._ladder = new_state(seed), Ladder(graph.n)
         self.labels = canonical_labels(labels)
         self.cost = cost(self._links, self.labels)
         self.work = 0
@@ -135,7 +142,13 @@ class Evolution:
 
     def _fuse_proposal(self, stop: BoolArray) -> None:
         before = self.cost
-        self.offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
+        if self._matrix is None:
+            self.offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
+        elif self._ladder.climbed:
+            self._end(self._propose(stop), stop)
+        else:
+            self.offer(self._propose(stop))
+            return
         if before - self.cost > PAYS * abs(before):
             self.paid, self._in_vain = self.paid + 1, 0
         else:
@@ -169,18 +182,26 @@ class Evolution:
 
     def _anneal(self, stop: BoolArray) -> None:
         """From the best clustering, at a temperature by chance: the hottest ones forget it."""
-        self._end(self._annealed(self.labels.copy(), stop), stop)
-
-    def _annealed(self, labels: IntArray, stop: BoolArray) -> IntArray:
-        hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * scale(self._links)
-        if self._matrix is None:
-            _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
+        labels = self.labels.copy()
+        if self._matrix is not None:
+            hot = self._ladder.draw(self._random) * COOLER ** -uniform(self._random)
+            self._anneal_dense(self._matrix, labels, hot, stop)
         else:
-            _, arcs = anneal_dense(self._matrix, labels, int(self._steps), hot, self._random, stop)
+            hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * self._scale
+            _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
+            self._lengthen(arcs, GROWTH)
+        self._end(labels, stop)
+
+    def _anneal_dense(self, matrix: Matrix, labels: IntArray, hot: float, stop: BoolArray) -> None:
+        steps, hot = int(self._steps * self._ladder.longer), hot * self._scale
+        _, arcs = anneal_dense(matrix, labels, steps, hot, self._random, stop)
+        self._lengthen(arcs, DENSE_GROWTH if self._ladder.climbed else 1.0)
+
+    def _lengthen(self, arcs: int, growth: float) -> None:
+        """Count the work of annealing, which is longer the next time."""
         if arcs < LONGEST_ANNEALING:
-            self._steps *= GROWTH if self._matrix is None else DENSE_GROWTH
+            self._steps *= growth
         self.work += arcs
-        return labels
 
     def _end(self, labels: IntArray, stop: BoolArray) -> None:
         """A clustering from elsewhere: for the elite, and to be fused with the best."""
@@ -191,7 +212,11 @@ class Evolution:
 
     def _propose(self, stop: BoolArray) -> IntArray:
         if self._matrix is not None:
-            return self._annealed(np.arange(len(self.labels)), stop)
+            labels = np.arange(len(self.labels))
+            self._anneal_dense(self._matrix, labels, self._ladder.draw(self._random), stop)
+            if not self._ladder.climbed:
+                self._ladder.tell(cost(self._links, labels))
+            return labels
         self.work += GREEDY_WORK * len(self._links.weights)
         return _proposal(self._links, self._noise, self._random, stop)
 

@@ -8,6 +8,7 @@ from oracles import all_cuts, partitions, random_graph
 
 from bdcc_jax import Graph, Options, solve
 from bdcc_jax.lp import fixing
+from bdcc_jax.primal import heuristics
 from bdcc_jax.proofs import decomposition
 from bdcc_jax.search import after_lp, strategy
 from bdcc_jax.search.bounds import Bounds
@@ -102,7 +103,7 @@ def test_pieces_start_from_what_is_known_of_them(monkeypatch):
         return best.labels if graph.m == best.graph.m else np.arange(graph.n)
 
     monkeypatch.setattr(Job, "run", run_and_note)
-    monkeypatch.setattr(strategy, "local_search", no_search)
+    monkeypatch.setattr(heuristics, "local_search", no_search)
     solve(graph, options=Options(presolve=False, odd_wheels=False, rounding=()))
     assert [known[part.m] for part in wheels] == pytest.approx(
         [solve(part).objective for part in wheels]

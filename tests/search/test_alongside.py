@@ -15,7 +15,8 @@ from bdcc_jax import Options, solve
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.lp.master import Master
 from bdcc_jax.primal import Evolution
-from bdcc_jax.search import alongside
+from bdcc_jax.primal.heuristics import Heuristics
+from bdcc_jax.search import alongside, clusterings
 from bdcc_jax.search.alongside import Alongside
 from bdcc_jax.search.bounds import Bounds
 
@@ -34,13 +35,14 @@ def facts(result):
 
 @pytest.fixture
 def eager(monkeypatch):
-    """It begins at once, and local search leaves it something to do."""
+    """It begins at once, and the main thread's searches leave it something to do."""
+    monkeypatch.setattr(clusterings, "HARD_EDGES", 10**9)
     monkeypatch.setattr(alongside, "EASY", 0.0)
     monkeypatch.setattr(alongside, "EASY_DENSE", 0.0)
     monkeypatch.setattr(alongside, "EASY_PER_EDGE", 0.0)
     monkeypatch.setattr(alongside, "LARGE", 0)
     monkeypatch.setattr(
-        "bdcc_jax.search.strategy.local_search", lambda graph, **_: np.arange(graph.n)
+        "bdcc_jax.primal.heuristics.local_search", lambda graph, **_: np.arange(graph.n)
     )
 
 
@@ -64,7 +66,7 @@ def test_what_it_is_asked_for_does_not_depend_on_how_far_it_is(eager):
     answers = []
     for pause in (0.0, 0.2):
         bounds, clock = Bounds(graph), Clock(None)
-        with Alongside(graph, bounds, clock, seed=0, tell=lambda _: None) as search:
+        with Alongside(Heuristics(graph), bounds, clock, seed=0, tell=lambda _: None) as search:
             found = []
             for _ in range(6):
                 clock.work += 20_000.0
@@ -80,7 +82,10 @@ def test_when_time_is_up_the_best_is_taken(eager):
     graph = random_graph(np.random.default_rng(0), 60, 0.5)
     bounds, clock, told = Bounds(graph), Clock(None), []
     before = bounds.upper
-    with suppress(TimeLimitReached), Alongside(graph, bounds, clock, seed=0, tell=told.append):
+    with (
+        suppress(TimeLimitReached),
+        Alongside(Heuristics(graph), bounds, clock, seed=0, tell=told.append),
+    ):
         while not told:
             clock.waits()
             time.sleep(0.001)
@@ -93,7 +98,7 @@ def test_what_is_beyond_its_share_does_not_count_otherwise(eager):
     graph = random_graph(np.random.default_rng(0), 60, 0.5)
     bounds, clock, told = Bounds(graph), Clock(None), []
     before = bounds.upper
-    with Alongside(graph, bounds, clock, seed=0, tell=told.append):
+    with Alongside(Heuristics(graph), bounds, clock, seed=0, tell=told.append):
         while not told:
             clock.waits()
             time.sleep(0.001)
@@ -109,7 +114,7 @@ def test_while_the_lp_is_quick_it_does_its_share_only(eager, monkeypatch):
     graph = random_graph(np.random.default_rng(0), 60, 0.5)
     clock, steps, step = Clock(None), [], Evolution.step
     monkeypatch.setattr(Evolution, "step", lambda self, stop: (steps.append(0), step(self, stop)))
-    with Alongside(graph, Bounds(graph), clock, seed=0, tell=lambda _: None) as search:
+    with Alongside(Heuristics(graph), Bounds(graph), clock, seed=0, tell=lambda _: None) as search:
         clock.waits()
         assert steps == []  # nothing is due
         clock.work += 20_000.0

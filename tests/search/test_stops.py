@@ -18,7 +18,7 @@ from families import joined, planar, wheel
 from oracles import random_graph
 
 from bdcc_jax import Options, solve
-from bdcc_jax.search import strategy
+from bdcc_jax.primal import heuristics
 
 REDUCED = joined(
     [planar(np.random.default_rng(3), 8, 8), random_graph(np.random.default_rng(1), 9, 1.0)]
@@ -134,7 +134,7 @@ def test_ctrl_c_in_a_compiled_function_returns_the_best(monkeypatch):
         except KeyboardInterrupt as cause:
             raise SystemError("returned a result with an exception set") from cause
 
-    monkeypatch.setattr(strategy, "local_search", interrupted)
+    monkeypatch.setattr(heuristics, "local_search", interrupted)
     result = solve(graph, options=Options(presolve=False))
     assert result.status == "interrupted"
     assert result.lower_bound <= result.objective == graph.objective(result.labels)
@@ -144,6 +144,6 @@ def test_other_system_errors_are_not_hidden(monkeypatch):
     def broken(*args, **kwargs):
         raise SystemError("something else")
 
-    monkeypatch.setattr(strategy, "local_search", broken)
+    monkeypatch.setattr(heuristics, "local_search", broken)
     with pytest.raises(SystemError, match="something else"):
         solve(random_graph(np.random.default_rng(4), 12, 0.8), options=Options(presolve=False))
