@@ -112,9 +112,7 @@ def climb(links: Links, labels: IntArray, stop: BoolArray) -> tuple[float, int]:
         todo = np.flatnonzero(search.dirty & (clusters.size > 0))
         if len(todo) == 0:
             break
-        _, gain = _visit_some(
-            edges, clusters, search, todo, least, PATIENCE, np.int64(2**62), stop
-        )
+        _, gain = _visit_some(edges, clusters, search, todo, least, PATIENCE, np.int64(2**62), stop)
         total, work = total + gain, work + 4 * len(links.neighbours)
     labels[:] = clusters.labels
     return total, work
@@ -404,9 +402,7 @@ def _split(clusters: Clusters, search: Search) -> None:
 
 
 @borrowing
-def _touches(
-    edges: Adjacency, connects: BoolArray, labels: IntArray, v: int, cluster: int
-) -> bool:
+def _touches(edges: Adjacency, connects: BoolArray, labels: IntArray, v: int, cluster: int) -> bool:
     """Whether an edge that connects leads from a node to a cluster."""
     for k in range(edges.starts[v], edges.starts[v + 1]):
         if connects[k] and labels[edges.neighbours[k]] == cluster:

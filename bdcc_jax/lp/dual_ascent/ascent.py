@@ -108,6 +108,9 @@ class DualAscent:
         given, it does unless it is a CPU, on which the search of the host is quicker.
     clock : Clock, optional
         Asked between pieces of work that take a fraction of a second.
+    longest : int
+        Edges of a cycle in the first rounds, at most. Where most repelling edges have no conflict,
+        the search for long cycles takes long, and triangles alone say much.
 
     Examples
     --------
@@ -127,6 +130,7 @@ class DualAscent:
         device: jax.Device | None = None,
         batched: bool | None = None,
         clock: Clock | None = None,
+        longest: int = FIRST_LENGTH,
     ) -> None:
         self._graph, self._clock = graph, clock or Clock(None)
         self._device = device or jax.devices()[0]
@@ -135,7 +139,7 @@ class DualAscent:
         mean = float(np.abs(graph.weights).mean()) if graph.m else 1.0
         self._unit = ldexp(1.0, frexp(mean)[1])  # a power of two: nothing is rounded by it
         self._mean = mean / self._unit
-        self._length, self._share = FIRST_LENGTH, FIRST_LEAST
+        self._length, self._share = longest, FIRST_LEAST
 
     def run(self) -> Iterator[Relaxed]:
         """Yield a snapshot after every round, until no conflicted cycle is left to be found.
