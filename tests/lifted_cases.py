@@ -62,7 +62,5 @@ def lifted_optimum(graph):
     costs = all_cuts(graph) @ graph.weights
     labels = partitions(graph.n)
     return next(
-        float(costs[i])
-        for i in np.argsort(costs, kind="stable")
-        if is_connected(graph, labels[i])
+        float(costs[i]) for i in np.argsort(costs, kind="stable") if is_connected(graph, labels[i])
     )
