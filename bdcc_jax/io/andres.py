@@ -6,9 +6,10 @@ The group ``graph`` has ``graph-type-id``: 10000 for a general graph (``number-o
 order of the edges: lexicographic in a complete graph; in a grid axis by axis, the first coordinate
 running fastest, of the nodes too. Written: the general graph.
 
-With lifted edges there is a second group, ``graph-lifted``, a general graph with all edges, ordinary
-ones too, and the values are of its edges. Where they are ``edge-cut-probabilities``, as the tools of
-the library have them, weights are log-odds, with probabilities clipped as there, at 1/255.
+With lifted edges there is a second group, ``graph-lifted``, a general graph with all edges,
+ordinary ones too, and the values are of its edges. Where they are ``edge-cut-probabilities``, as
+the tools of the library have them, weights are log-odds, with probabilities clipped as there, at
+1/255.
 """
 
 import math

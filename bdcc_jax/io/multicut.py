@@ -66,7 +66,7 @@ def _lifted(ordinary: str, lifted: str, name: str) -> Graph:
         lines[first] = f"# nodes {count[1]}"
         ordinary = "\n".join(lines)
     parts = triples.edges_of(ordinary, name, 1), triples.edges_of(lifted, name, number)
-    u, v, w = map(np.concatenate, zip(*parts, strict=True))
+    u, v = (np.concatenate([part[end] for part in parts]) for end in range(2))
     n = triples.node_count(f"{ordinary}\n{lifted}", u, v, name)
     return Graph.from_edges(*parts[0], n, lifted=parts[1])
 

@@ -59,9 +59,7 @@ def _bioimage(arrays: dict[str, np.ndarray], name: str) -> Graph:
             if pairs.ndim != 2 or pairs.shape[1] != 2:
                 raise ValueError(f"{key!r} must have shape (m, 2), not {pairs.shape}")
         edges = local[:, 0], local[:, 1], local_costs
-        return Graph.from_edges(
-            *edges, n.item(), lifted=(lifted[:, 0], lifted[:, 1], lifted_costs)
-        )
+        return Graph.from_edges(*edges, n.item(), lifted=(lifted[:, 0], lifted[:, 1], lifted_costs))
     except (ValueError, TypeError) as error:
         raise FormatError(f"{name}: {error}") from error
 

@@ -1,5 +1,7 @@
 """Lifted edges for graphs that have none."""
 
+from itertools import pairwise
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -31,10 +33,7 @@ def test_pairs_and_most_probable_paths(seed, radius):
         for v, hops in nx.single_source_shortest_path_length(network, u, radius).items():
             if u < v and hops > 1:
                 paths = nx.all_simple_paths(network, u, v, radius)
-                kept = max(
-                    np.prod([p[tuple(sorted(e))] for e in zip(path, path[1:], strict=False)])
-                    for path in paths
-                )
+                kept = max(np.prod([p[tuple(sorted(e))] for e in pairwise(path)]) for path in paths)
                 expected[u, v] = np.log(kept / (1 - kept))
     found = lifted.edges[lifted.lifted].tolist()
     assert [tuple(pair) for pair in found] == sorted(expected)
@@ -62,12 +61,21 @@ def test_names_are_kept():
         ({"radius": 1}, "radius must be"),
         ({"radius": 2, "features": np.zeros((5, 2))}, "features and threshold belong together"),
         ({"radius": 2, "threshold": 1.0}, "features and threshold belong together"),
-        ({"radius": 2, "features": np.zeros((4, 2)), "threshold": 1.0}, r"shape \(5, d\), not \(4, 2\)"),
-        ({"radius": 2, "features": np.full((5, 2), np.nan), "threshold": 1.0}, "features must be finite"),
-        ({"radius": 2, "features": np.zeros((5, 2)), "threshold": np.inf}, "threshold must be a finite"),
+        (
+            {"radius": 2, "features": np.zeros((4, 2)), "threshold": 1.0},
+            r"shape \(5, d\), not \(4, 2\)",
+        ),
+        (
+            {"radius": 2, "features": np.full((5, 2), np.nan), "threshold": 1.0},
+            "features must be finite",
+        ),
+        (
+            {"radius": 2, "features": np.zeros((5, 2)), "threshold": np.inf},
+            "threshold must be a finite",
+        ),
         ({"radius": 2, "scale": np.nan}, "scale must be a finite number"),
     ],
-)  # fmt: skip
+)
 def test_refused(how, message):
     with pytest.raises(ValueError, match=message):
         lift(CHAIN, **how)

@@ -72,22 +72,43 @@ ONE = ([0], [1], [1.0])
     ("make", "message"),
     [
         (lambda: Graph.from_edges(*ONE, lifted=([0], [2])), "lifted must be three arrays"),
-        (lambda: Graph.from_edges(*ONE, lifted=7), r"three arrays, \(u, v, w\) of the lifted edges"),
-        (lambda: Graph.from_edges(*ONE, lifted=([0, 1], [2], [1.0])), "must be of one length, not 2"),
+        (
+            lambda: Graph.from_edges(*ONE, lifted=7),
+            r"three arrays, \(u, v, w\) of the lifted edges",
+        ),
+        (
+            lambda: Graph.from_edges(*ONE, lifted=([0, 1], [2], [1.0])),
+            "must be of one length, not 2",
+        ),
         (lambda: Graph.from_edges(*ONE, lifted=([0], [-2], [1.0])), r"lifted\[1\]\[0\] is -2"),
-        (lambda: Graph.from_edges(*ONE, lifted=([0], [2], [1.0, 2.0])), "the lifted weights must have"),
-        (lambda: Graph.from_edges(*ONE, lifted=([0], [2], [np.nan])), "the lifted weights must be num"),
+        (
+            lambda: Graph.from_edges(*ONE, lifted=([0], [2], [1.0, 2.0])),
+            "the lifted weights must have",
+        ),
+        (
+            lambda: Graph.from_edges(*ONE, lifted=([0], [2], [np.nan])),
+            "the lifted weights must be num",
+        ),
         (lambda: Graph.from_edges(*ONE, 2, lifted=([0], [2], [1.0])), "node id 2 is out of range"),
-        (lambda: Graph.from_edges(*ONE, lifted=([0], [2], [np.inf])), "infinite weights are not supp"),
-        (lambda: Graph(2, [(0, 1)], [1.0], lifted=[1]), "lifted must say True or False of every edge"),
-        (lambda: Graph(2, [(0, 1)], [1.0], lifted=[True, False]), r"every edge, shape \(1,\), not bool"),
+        (
+            lambda: Graph.from_edges(*ONE, lifted=([0], [2], [np.inf])),
+            "infinite weights are not supp",
+        ),
+        (
+            lambda: Graph(2, [(0, 1)], [1.0], lifted=[1]),
+            "lifted must say True or False of every edge",
+        ),
+        (
+            lambda: Graph(2, [(0, 1)], [1.0], lifted=[True, False]),
+            r"every edge, shape \(1,\), not bool",
+        ),
         (lambda: CHAIN.constrained(must_link=[(0, 2)]), "not supported together with lifted edges"),
         (lambda: CHAIN.constrained(groups=[0, 0, 1]), "give such a pair a large finite weight"),
         (lambda: contract(CHAIN, [0, 0, 1]), "contraction knows of no lifted edges"),
         (lambda: presolve(CHAIN), "presolve knows of no lifted edges"),
         (lambda: modularity_graph(CHAIN), "there can be no lifted edges here"),
     ],
-)  # fmt: skip
+)
 def test_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
