@@ -123,7 +123,8 @@ def _lifted(
         )
         weights = weighting.weights(found.evidence, found.length)
         parts.append((*found.edges.T, weights))
-    return Graph.from_edges(*parts[0], int(nodes.max()) + 1, lifted=parts[1])
+    (u, v, w), lifted = parts
+    return Graph.from_edges(u, v, w, int(nodes.max()) + 1, lifted=lifted)
 
 
 def _nodes(shape: tuple[int, ...], labels: ArrayLike | None, mask: ArrayLike | None) -> IntArray:

@@ -120,8 +120,8 @@ def _with_lifted(file: hdf5.Reader, kind: int, name: str) -> Graph:
         nodes, ordinary = math.prod(shape), _grid_edges(shape)
     if nodes != n:
         raise FormatError(f"{name}: 'graph' has {nodes} nodes, but 'graph-lifted' has {n}")
-    lifted = (*edges.T, weights)
-    return Graph.from_edges(*ordinary.T, np.zeros(len(ordinary)), n, lifted=lifted)
+    (u, v), (a, b) = ordinary.T, edges.T
+    return Graph.from_edges(u, v, np.zeros(len(u)), n, lifted=(a, b, weights))
 
 
 def _log_odds(p: np.ndarray, name: str) -> FloatArray:

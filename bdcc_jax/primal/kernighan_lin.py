@@ -112,7 +112,7 @@ def climb(links: Links, labels: IntArray, stop: BoolArray) -> tuple[float, int]:
         todo = np.flatnonzero(search.dirty & (clusters.size > 0))
         if len(todo) == 0:
             break
-        _, gain = _visit_some(edges, clusters, search, todo, least, PATIENCE, np.int64(2**62), stop)
+        _, gain = _visit_some(edges, clusters, search, todo, least, PATIENCE, 2**62, stop)
         total, work = total + gain, work + 4 * len(links.neighbours)
     labels[:] = clusters.labels
     return total, work

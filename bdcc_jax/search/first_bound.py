@@ -33,10 +33,10 @@ ENOUGH, LEAST_ROUNDS = 0.8, 4
 """Before an LP within reach the ascent ends when a round raises the bound by less than this share
 of what is left of the gap, but not before it has looked for longer cycles too."""
 
-TRIANGLES, SLOW = 3, 0.05
-"""Problems in which only some clusterings count begin with triangles, and leave the ascent for the
-LP when a round raises the bound by less than this share of the gap: lifted edges are many, and
-their LPs slow."""
+SHORT, SLOW = (3, 5), 0.05
+"""Problems in which only some clusterings count begin with triangles, go no further than cycles of
+five edges, and leave the ascent for the LP when a round raises the bound by less than this share of
+the gap: lifted edges are many, most without a conflict, and their LPs slow."""
 
 LOOK = 0.01
 """The relative gap at which a first look ends."""
@@ -100,7 +100,7 @@ def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Rel
         device=device or devices.resolve("cpu"),
         batched=device is not None,
         clock=clock,
-        **({"longest": TRIANGLES} if restricted else {}),
+        **({"lengths": SHORT} if restricted else {}),
     )
     margin = ROUNDING * float(np.abs(graph.weights).sum())
     found, before, spent = 0, bounds.lower, dict(clock.spent)
