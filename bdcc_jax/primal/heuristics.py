@@ -93,10 +93,13 @@ class LiftedHeuristics(Heuristics):
         seed: int,
         clock: Clock,
         tell: Callable[[IntArray], None],
+        keep: Callable[[Search], None] | None = None,
     ) -> IntArray:
         """Greedy, Kernighan-Lin, and then fusions: greedy clusterings alone are poor here."""
         labels = greedy_additive(self.graph, clock=clock)
         tell(labels)
         labels = kernighan_lin(self.graph, labels, clock=clock)
         tell(labels)
-        return local_search(self.graph, labels, rounds=rounds, seed=seed, clock=clock, tell=tell)
+        return local_search(
+            self.graph, labels, rounds=rounds, seed=seed, clock=clock, tell=tell, keep=keep
+        )
