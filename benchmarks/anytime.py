@@ -2,8 +2,12 @@
 
 What the best clustering costs after 0.1, 1, 5 and 20 seconds: of ``solve``, which proves bounds
 meanwhile, and of bioimage-cpp and leidenalg, which do not. A peer counts with the best of all its
-solvers' runs that take no longer than that, each by itself. Every method has a process of its own;
-what is stored in FILE, of the same instance and method, is not run again.
+solvers' runs that take no longer than that. Every method has a process of its own; what is stored
+in FILE, of the same instance and method, is not run again. Once ``solve`` has proven its clustering
+to be optimal nobody can be better, and the peers are run for the shorter times only.
+
+With --clock cpu the time limits of ``solve`` are seconds of the processor, of all its threads
+together: then other work on the machine changes nothing for either side.
 
 The peers are optional: ``pip install bioimage-cpp leidenalg``, here or in another environment whose
 Python is named with --peers-python.
@@ -25,6 +29,8 @@ import numpy as np
 
 import bdcc_jax
 from bdcc_jax import Graph
+from bdcc_jax.base import alarms
+from bdcc_jax.base import clock as clock_module
 
 from .anytime_peers import PEERS
 from .instances import Instance, add_data_option, families, fingerprint, spread
@@ -58,8 +64,10 @@ GRACE = 4.0
 PACKAGES = {"bioimage-cpp": "bioimage_cpp", "leidenalg": "leidenalg"}
 
 
-def ours(name: str, data: Path, limits: Sequence[float]) -> Iterator[Record]:
+def ours(name: str, data: Path, limits: Sequence[float], clock: str) -> Iterator[Record]:
     """A solve for every time limit, in this process, and every improvement that it told."""
+    if clock == "cpu":
+        clock_module.time = alarms.time = _ProcessorTime  # type: ignore[attr-defined, assignment]
     graph = next(each for each in _all(data) if str(each) == name).load()
     bdcc_jax.solve(graph, time_limit=WARM_UP)
     for limit in limits:
@@ -72,8 +80,29 @@ def ours(name: str, data: Path, limits: Sequence[float]) -> Iterator[Record]:
         def told(progress: bdcc_jax.Progress, note: Any = note) -> None:
             note(progress.round.upper_bound)
 
-        note(bdcc_jax.solve(graph, time_limit=limit, callback=told).objective)
+        result = bdcc_jax.solve(graph, time_limit=limit, callback=told)
+        note(result.objective)
+        found[-1]["optimal"] = result.status == "optimal"
         yield from found
+
+
+class _ProcessorTime:
+    """In place of the module ``time`` for clocks and alarms of solves."""
+
+    perf_counter = staticmethod(time.process_time)
+
+
+def unproven(runs: Sequence[Record], times: Sequence[float], clock: str) -> list[float]:
+    """Those of the times after which nothing was proven to be optimal yet.
+
+    Examples
+    --------
+    >>> runs = [{"cpu": 0.1, "optimal": False}, {"cpu": 0.7, "optimal": True}]
+    >>> unproven(runs, (0.1, 1.0, 5.0), "cpu")
+    [0.1]
+    """
+    proven = min((run[clock] for run in runs if run.get("optimal")), default=float("inf"))
+    return [seconds for seconds in times if seconds < proven]
 
 
 def at(runs: Sequence[Record], seconds: float, clock: str) -> float:
@@ -89,13 +118,15 @@ def at(runs: Sequence[Record], seconds: float, clock: str) -> float:
     return min(there, default=float("inf"))
 
 
-def measure(method: str, each: Instance, graph: Graph, arguments: argparse.Namespace) -> Record:
+def measure(
+    method: str, each: Instance, graph: Graph, limit: float, arguments: argparse.Namespace
+) -> Record:
     """All runs of one method, in a process of its own."""
-    limit = max(arguments.times)
     with tempfile.TemporaryDirectory() as folder:
         if method == OURS:
             command = [sys.executable, "-m", __spec__.name, "--data", str(arguments.data)]
-            command += ["--one", str(each), "--times", *map(str, arguments.times)]
+            command += ["--one", str(each), "--clock", arguments.clock]
+            command += ["--times", *map(str, arguments.times)]
         else:
             file = Path(folder) / "graph.npz"
             np.savez(file, n=graph.n, edges=graph.edges, weights=graph.weights)
@@ -127,6 +158,8 @@ def report(records: Sequence[Record], clock: str, times: Sequence[float] = TIMES
                 for peer, record in methods.items()
                 if peer != OURS
             }
+            if seconds not in unproven(methods[OURS]["runs"], times, clock):
+                peers = {}  # which were not run for so long: nobody can be better
             best = min(peers.values(), default=float("inf"))
             who = next((peer for peer, cost in peers.items() if cost == best < float("inf")), "")
             cells.append(f"{own:,.2f}, {best:,.2f} {who}")
@@ -165,13 +198,15 @@ def main() -> None:
     parser.add_argument("--peers-python", default=sys.executable, help="that has the peers")
     parser.add_argument("--only", default="", help="a part of the names of the instances")
     parser.add_argument("--sample", type=int, default=10**9, help="so many of each family")
-    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="for the table")
+    parser.add_argument(
+        "--clock", choices=["wall", "cpu"], default="wall", help="of solves and the table"
+    )
     parser.add_argument("--report", action="store_true", help="from what is stored; run nothing")
     parser.add_argument("--times", type=float, nargs="+", default=TIMES, help="in seconds")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
-        for run in ours(arguments.one, arguments.data, arguments.times):
+        for run in ours(arguments.one, arguments.data, arguments.times, arguments.clock):
             print(json.dumps(run), flush=True)
         return
     store = Store(arguments.out)
@@ -188,13 +223,13 @@ def main() -> None:
 def _run_all(
     methods: Sequence[str], each: Instance, store: Store, arguments: argparse.Namespace
 ) -> None:
-    graph = each.load()
+    graph, limit = each.load(), max(arguments.times)
     for method in methods:
         asked = {
             "instance": str(each),
             "fingerprint": fingerprint(graph),
             "method": method,
-            "seconds": max(arguments.times),
+            "seconds": limit,
             "versions": versions(),
             "commit": commit() if method == OURS else None,
             "machine": machine(),
@@ -202,10 +237,15 @@ def _run_all(
         # Files that differ from the commit may differ from those of the last run, too.
         changed = str(asked["commit"]).endswith("+")
         if (name := key(asked)) in store and not changed:
-            continue
-        print(f"{each}: {method}", file=sys.stderr)
-        outcome = measure(method, each, graph, arguments)
-        store.append({"key": name, **asked, "n": graph.n, "m": graph.m, **outcome})
+            outcome = next(record for record in store.records if record["key"] == name)
+        else:
+            print(f"{each}: {method}, {limit:g} s", file=sys.stderr)
+            outcome = measure(method, each, graph, limit, arguments)
+            store.append({"key": name, **asked, "n": graph.n, "m": graph.m, **outcome})
+        if method == OURS:
+            limit = max(unproven(outcome["runs"], arguments.times, arguments.clock), default=0.0)
+        if limit == 0.0:
+            return
 
 
 if __name__ == "__main__":

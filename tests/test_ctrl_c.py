@@ -148,7 +148,7 @@ def test_ctrl_c_in_a_place(place, monkeypatch, capsys):
 
 
 def test_nothing_is_returned_before_the_arguments_are_checked(monkeypatch):
-    def press(_):
+    def press(_, columns):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys.modules["bdcc_jax.solve"], "as_graph", press)

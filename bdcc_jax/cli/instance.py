@@ -16,8 +16,8 @@ STANDARD_INPUT = "-"
 """As the name of a file."""
 
 FORMS = (
-    "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz; gzipped or not; "
-    "- for the standard input"
+    "MULTICUT text, triples, a signed edge list, .gr, HDF5, GraphML, GML or .npz; "
+    "gzipped or not; - for the standard input"
 )
 
 

@@ -13,7 +13,8 @@ MAX_LOG_ODDS = float(np.log((1 - CLIP) / CLIP))
 """Log-odds of evidence of any unit are clipped here, where those of probabilities are."""
 
 SAME = 1e-9
-"""Evidence that differs by less than this part of the largest is the same but for rounding."""
+"""Evidence that differs by less than this part of the largest is the same but for rounding, and
+log-odds below this are 0."""
 
 
 def finite_map(values: ArrayLike, what: str) -> FloatArray:
@@ -58,6 +59,9 @@ class Weighting:
             odds = log_odds(evidence, self.attractive)
         else:
             odds = weights_from_probabilities(evidence, 0.5 if self.bias is None else self.bias)
+        # Evidence that is undecided but for rounding is no evidence: a weight of 1e-15 would have
+        # to be decided by a proof, which compares with the smallest of them.
+        odds = np.where(np.abs(odds) < SAME, 0.0, odds)
         weights: FloatArray = odds * length**self.length_exponent
         return weights
 

@@ -1,6 +1,8 @@
 """Pictures to try things on, and pictures of segmentations."""
 
 import io
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,14 @@ PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket
 LINE_COLOUR = (1.0, 0.9, 0.0)
 
 
-def segmentation_picture(image: ArrayLike, segmentation: ArrayLike) -> NDArray[np.uint8]:
+def segmentation_picture(
+    image: ArrayLike | str | os.PathLike[str], segmentation: ArrayLike
+) -> NDArray[np.uint8]:
     """Show a segmentation: its boundaries over the picture, and beside it the mean colours.
 
     Parameters
     ----------
-    image : array_like, shape (height, width), (height, width, 3) or (height, width, 4)
+    image : array_like, shape (height, width), (height, width, 3) or (height, width, 4), or a path
         The picture, as for :func:`superpixel_graph`.
     segmentation : array_like of int, shape (height, width)
         The region of every pixel.
@@ -36,6 +40,8 @@ def segmentation_picture(image: ArrayLike, segmentation: ArrayLike) -> NDArray[n
     (8, 20, 3)
     """
     pixels, regions = checked_picture(image), np.asarray(segmentation)
+    if pixels.ndim != 3:
+        raise ValueError(f"image must be a picture, not a volume of shape {pixels.shape[:3]}")
     if regions.shape != pixels.shape[:2]:
         raise ValueError(f"segmentation must have shape {pixels.shape[:2]}, not {regions.shape}")
     ski = skimage()
@@ -85,21 +91,39 @@ def skimage() -> Any:
     return module
 
 
-def checked_picture(image: ArrayLike) -> FloatArray:
-    """Return the picture as RGB floats between 0 and 1; what is transparent lies on white."""
-    array = np.asarray(image)
-    if array.ndim == 2:
+def opened(image: ArrayLike | str | os.PathLike[str]) -> NDArray[Any]:
+    """Return the pixels; of a path those of the file: TIFF (all pages, as a volume), PNG, ..."""
+    if not isinstance(image, str | os.PathLike):
+        return np.asarray(image)
+    path = Path(image)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    reader = skimage().io
+    try:
+        return np.asarray(reader.imread(path))
+    except Exception as error:  # every plug-in of imageio has its own
+        raise ValueError(f"{path} cannot be read as a picture or volume: {error}") from error
+
+
+def checked_picture(image: ArrayLike | str | os.PathLike[str]) -> FloatArray:
+    """Return the picture or volume as RGB floats between 0 and 1; the colours are the last axis.
+
+    What is transparent lies on white.
+    """
+    array = opened(image)
+    shape = array.shape
+    if array.ndim == 2 or (array.ndim == 3 and shape[2] > 4):  # a volume is wider than that
         array = array[..., None]
-    if array.ndim != 3 or array.shape[2] not in (1, 3, 4) or array.size == 0:
+    if array.ndim not in (3, 4) or array.shape[-1] not in (1, 3, 4) or array.size == 0:
         raise ValueError(
-            "image must have shape (height, width), (height, width, 3) or (height, width, 4), "
-            f"not {np.shape(image)}"
+            "image must have shape (height, width) or (depth, height, width), and (..., 3) or "
+            f"(..., 4) if it has colours, not {shape}"
         )
     pixels = finite_map(array, "image")
     check_probabilities(pixels, "image")
-    if pixels.shape[2] == 1:
-        return np.repeat(pixels, 3, axis=2)
-    if pixels.shape[2] == 4:
+    if pixels.shape[-1] == 1:
+        return np.repeat(pixels, 3, axis=-1)
+    if pixels.shape[-1] == 4:
         opacity = pixels[..., 3:]
         return opacity * pixels[..., :3] + (1 - opacity)
     return pixels

@@ -1,5 +1,7 @@
 """From a picture to a graph of superpixels, and to its segmentation."""
 
+import os
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +13,7 @@ from ..solve import solve
 from .evidence import Weighting
 from .label_images import label_image, touching_graph
 from .marks import as_marks, as_mask, divided, marked
-from .pictures import checked_picture, skimage
+from .pictures import checked_picture, opened, skimage
 from .region_graph import renumbered
 
 Method = Literal["slic", "watershed"]
@@ -21,12 +23,13 @@ COMPACTNESS = {"slic": 10.0, "watershed": 0.0}
 INVISIBLE = 1e-6
 """Colour differences (Lab units) below this, far below what anybody can see, are noise."""
 
-SEGMENTS, PIXELS_A_SEGMENT = 1000, 16
-"""Superpixels that :func:`segment` makes by default, and least number of pixels for each."""
+SEGMENTS, PIXELS_A_SEGMENT, PIXELS_OF_MANY = 1000, 16, 240
+"""Superpixels that :func:`segment` makes by default: as many as have this many pixels each in large
+pictures and volumes, but a thousand in smaller ones, as long as each has 16 pixels."""
 
 
 def superpixel_graph(
-    image: ArrayLike,
+    image: ArrayLike | str | os.PathLike[str],
     n_segments: int = 1000,
     *,
     method: Method = "slic",
@@ -35,7 +38,7 @@ def superpixel_graph(
     seeds: ArrayLike | None = None,
     mask: ArrayLike | None = None,
 ) -> tuple[Graph, IntArray]:
-    """Build the graph whose clusters are a segmentation of a picture.
+    """Build the graph whose clusters are a segmentation of a picture or volume.
 
     The nodes are superpixels, the edges join those that touch. The evidence for a boundary is
     the colour gradient in Lab space, averaged along the shared boundary; a logistic curve turns it
@@ -45,8 +48,9 @@ def superpixel_graph(
 
     Parameters
     ----------
-    image : array_like, shape (height, width), (height, width, 3) or (height, width, 4)
-        Grey, RGB or RGBA (laid over white); unsigned integers, or floats between 0 and 1.
+    image : array_like, shape (height, width) or (depth, height, width), or a path
+        Grey, or with a last axis of 3 or 4 for RGB or RGBA (laid over white); unsigned integers, or
+        floats between 0 and 1. A path is that of a TIFF, whose pages are a volume, PNG, ...
     n_segments : int
         About how many superpixels.
     method : {'slic', 'watershed'}
@@ -58,17 +62,17 @@ def superpixel_graph(
     attractive : float in [0, 1]
         Share of the edges that attract; the larger, the coarser the segmentation. Where even more
         edges show no contrast at all, all of these attract.
-    seeds : array_like of int, shape (height, width), optional
+    seeds : array_like of int, one a pixel, optional
         What somebody has marked: pixels with the same number, above 0, must be in one region, and
         those with different ones in different regions. 0 says nothing.
-    mask : array_like of bool, shape (height, width), optional
+    mask : array_like of bool, one a pixel, optional
         Pixels where it is False belong to no region.
 
     Returns
     -------
     graph : Graph
         One node a superpixel, or a part of it where it has several seeds.
-    superpixels : ndarray of int, shape (height, width)
+    superpixels : ndarray of int, one a pixel
         The node of every pixel, -1 outside of the mask; :func:`label_image` turns it and the
         clusters into a segmentation.
 
@@ -81,11 +85,11 @@ def superpixel_graph(
     ((40, 60), True)
     """
     pixels = checked_picture(image)
-    height, width, _ = pixels.shape
+    shape = pixels.shape[:-1]
     if isinstance(n_segments, bool) or not isinstance(n_segments, int | np.integer):
         raise ValueError(f"n_segments must be an integer, not {n_segments!r}")
-    if not 1 <= n_segments <= height * width:
-        raise ValueError(f"n_segments must be from 1 to {height * width} pixels, not {n_segments}")
+    if not 1 <= n_segments <= prod(shape):
+        raise ValueError(f"n_segments must be from 1 to {prod(shape)} pixels, not {n_segments}")
     if method not in COMPACTNESS:
         raise ValueError(f"method must be 'slic' or 'watershed', not {method!r}")
     if compactness is None:
@@ -98,14 +102,16 @@ def superpixel_graph(
     gradient = _gradient(pixels)
     segmentation = skimage().segmentation
     if method == "slic":
-        superpixels = segmentation.slic(pixels, n_segments, compactness=compactness)
+        superpixels = segmentation.slic(
+            pixels, n_segments, compactness=compactness, channel_axis=-1
+        )
     else:
         sources = _sources(gradient, n_segments)
         superpixels = segmentation.watershed(gradient, sources, compactness=compactness)
     if seeds is not None:
-        marks = as_marks(seeds, (height, width))
+        marks = as_marks(seeds, shape)
         superpixels = divided(superpixels, marks)
-    inside = None if mask is None else as_mask(mask, (height, width))
+    inside = None if mask is None else as_mask(mask, shape)
     if inside is not None:
         superpixels = np.where(inside, superpixels, 0)
     nodes = renumbered(superpixels, None if inside is None else 0)
@@ -114,7 +120,7 @@ def superpixel_graph(
 
 
 def segment(
-    image: ArrayLike,
+    image: ArrayLike | str | os.PathLike[str],
     n_segments: int | None = None,
     *,
     method: Method = "watershed",
@@ -124,21 +130,23 @@ def segment(
     mask: ArrayLike | None = None,
     **how: Any,
 ) -> IntArray:
-    """Segment a picture; nobody has to say how many regions there are.
+    """Segment a picture or volume; nobody has to say how many regions there are.
+
+    For cells and nuclei there is :func:`segment_cells`.
 
     Parameters
     ----------
     image, method, compactness, attractive, seeds, mask
         As for :func:`superpixel_graph`, with defaults that suit photographs.
     n_segments : int, optional
-        About how many superpixels to start from; 1000 if not given, or fewer in a picture that
-        has less than 16 pixels for each.
+        About how many superpixels to start from. If not given: 1000, more where each would have
+        more than 240 pixels, and fewer where it would have less than 16.
     **how
         Passed on to :func:`bdcc_jax.solve`: ``time_limit=10``, ``progress=True``, ...
 
     Returns
     -------
-    ndarray of int, shape (height, width)
+    ndarray of int
         The region of every pixel: 1, 2, ...; 0 outside of the mask.
 
     Examples
@@ -153,9 +161,11 @@ def segment(
     >>> upper == lower
     False
     """
+    image = opened(image)
     if n_segments is None:
-        height, width, _ = checked_picture(image).shape
-        n_segments = min(SEGMENTS, max(1, height * width // PIXELS_A_SEGMENT))
+        size = prod(checked_picture(image).shape[:-1])
+        many = max(SEGMENTS, size // PIXELS_OF_MANY)
+        n_segments = min(many, max(1, size // PIXELS_A_SEGMENT))
     graph, superpixels = superpixel_graph(
         image,
         n_segments,
@@ -170,25 +180,27 @@ def segment(
 
 def _gradient(pixels: FloatArray) -> FloatArray:
     ski = skimage()
-    channels = np.moveaxis(ski.color.rgb2lab(pixels), 2, 0)
+    channels = np.moveaxis(ski.color.rgb2lab(pixels), -1, 0)
     strength: FloatArray = np.sqrt(sum(ski.filters.sobel(channel) ** 2 for channel in channels))
     return np.where(strength < INVISIBLE, 0.0, strength)
 
 
 def _sources(gradient: FloatArray, number: int) -> IntArray:
     """Spread sources evenly, each at the least gradient nearby: none may sit on an edge."""
-    height, width = gradient.shape
-    step = np.sqrt(height * width / number)
-    rows = min(height, max(1, round(height / step)))
-    columns = min(width, max(1, round(number / rows)))
-    y, x = np.indices((rows, columns)).reshape(2, -1, 1)
+    shape = np.array(gradient.shape)
+    step = (gradient.size / number) ** (1 / gradient.ndim)
+    counts = np.clip(np.rint(shape / step), 1, shape).astype(int)
+    rest = number / counts[:-1].prod()  # the last axis makes the number right
+    counts[-1] = np.clip(round(rest), 1, shape[-1])
+    grid = np.indices(counts).reshape(len(counts), -1, 1)
     reach = np.arange(-int(step / 3), int(step / 3) + 1)
-    around = np.array(np.meshgrid(reach, reach)).reshape(2, -1)
+    around = np.array(np.meshgrid(*[reach] * len(counts))).reshape(len(counts), -1)
     around = around[:, np.argsort((around**2).sum(axis=0), kind="stable")]  # the centre first
-    y = np.clip((2 * y + 1) * height // (2 * rows) + around[0], 0, height - 1)
-    x = np.clip((2 * x + 1) * width // (2 * columns) + around[1], 0, width - 1)
-    best = gradient[y, x].argmin(axis=1)
-    here = np.arange(rows * columns)
+    size = shape[:, None, None]
+    places = (2 * grid + 1) * size // (2 * counts[:, None, None]) + around[:, None, :]
+    places = np.clip(places, 0, size - 1)
+    best = gradient[tuple(places)].argmin(axis=1)
+    here = np.arange(len(best))
     sources = np.zeros(gradient.shape, dtype=np.int64)
-    sources[y[here, best], x[here, best]] = here + 1
+    sources[tuple(places[:, here, best])] = here + 1
     return sources

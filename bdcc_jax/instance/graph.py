@@ -367,7 +367,11 @@ class Graph:
         rows = list(G.edges(data=weight, default=None))
         for a, b, value in rows:
             if value is None:
-                raise ValueError(f"edge ({a!r}, {b!r}) has no attribute {weight!r}")
+                signed = any("sign" in data for *_, data in G.edges(data=True))
+                raise ValueError(
+                    f"edge ({a!r}, {b!r}) has no attribute {weight!r}"
+                    + ("; bdcc_jax.graphs.signed_graph reads the attribute 'sign'" * signed)
+                )
         pairs = [(index[a], index[b]) for a, b, _ in rows]
         return cls(len(names), pairs, [value for *_, value in rows], unless_ids(names))
 

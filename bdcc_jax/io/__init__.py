@@ -2,9 +2,11 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 from ..combinations import check_together
 from ..instance.graph import Graph
+from . import gml, graphml
 from .files import FormatError, check_target, read_bytes, write_bytes
 from .formats import EXPECTED, FORMATS, check_format, format_of_name, recognise
 from .labels import read_labels, write_labels
@@ -27,8 +29,8 @@ def read(path: str | os.PathLike[str], format: str | None = None) -> Graph:
     Parameters
     ----------
     path : path
-        MULTICUT text, plain triples, a signed edge list, PACE ``.gr``, OpenGM or andres HDF5, or
-        ``.npz``; each is described in its module of :mod:`bdcc_jax.io`.
+        MULTICUT text, plain triples, a signed edge list, PACE ``.gr``, OpenGM or andres HDF5,
+        GraphML, GML, or ``.npz``; each is described in its module of :mod:`bdcc_jax.io`.
     format : str, optional
         Its name, a key of :data:`bdcc_jax.io.FORMATS`, in place of recognising it.
 
@@ -83,6 +85,18 @@ def decoded(data: bytes, name: str, format: str | None = None) -> tuple[Graph, s
         raise FormatError(f"{name}: {error}") from error
 
 
+def attributed(path: str | os.PathLike[str]) -> Any:
+    """The graph of networkx, with all attributes, in a GraphML or GML file; None if it is neither.
+
+    For what an instance has no place for: signs, and edges without a weight.
+    """
+    data = read_bytes(Path(path))
+    for module in (graphml, gml):
+        if FORMATS[recognise(data, Path(path))] is module:
+            return module.networkx_graph(data, str(path))
+    return None
+
+
 def write(
     graph: Graph, path: str | os.PathLike[str], *, force: bool = False, format: str | None = None
 ) -> None:
@@ -95,7 +109,8 @@ def write(
     path : path
         The suffix says what is written: ``.npz`` (everything), ``.txt`` or ``.multicut`` (MULTICUT
         text), ``.triples``, ``.edges``, ``.edgelist``, ``.csv`` or ``.tsv`` (a signed edge list),
-        ``.gr`` (PACE), ``.h5`` or ``.hdf5`` (andres); a final ``.gz`` compresses.
+        ``.gr`` (PACE), ``.h5`` or ``.hdf5`` (andres), ``.graphml``, ``.gml``; a final ``.gz``
+        compresses.
     force : bool
         Overwrite an existing file instead of raising FileExistsError.
     format : str, optional
@@ -121,6 +136,10 @@ def write(
     _check_nodes(graph)
     if name != "npz":
         check_together([*graph.features, "other files"])
+    if graph.lifted is not None and name not in LIFTED:
+        raise ValueError(
+            f"{path}: format {name!r} cannot hold lifted edges; {', '.join(LIFTED)} can"
+        )
     if graph.lifted is not None and name not in LIFTED:
         raise ValueError(
             f"{path}: format {name!r} cannot hold lifted edges; {', '.join(LIFTED)} can"

@@ -4,7 +4,7 @@ import reprlib
 from pathlib import Path
 from types import ModuleType
 
-from . import andres, multicut, npz, opengm, pace, signed, triples
+from . import andres, gml, graphml, multicut, npz, opengm, pace, signed, triples
 from .files import FormatError, suffix_of
 from .text import Opening
 
@@ -16,6 +16,8 @@ FORMATS: dict[str, ModuleType] = {
     "pace": pace,
     "opengm": opengm,
     "andres": andres,
+    "graphml": graphml,
+    "gml": gml,
 }
 """Each module has ``recognises`` (whether an Opening is of this format, if it is of none that is
 asked before), ``decode`` (bytes to a graph) and ``encode`` (ValueError if it cannot hold one)."""
@@ -32,17 +34,20 @@ SUFFIXES = {
     ".gr": "pace",
     ".h5": "andres",
     ".hdf5": "andres",
+    ".graphml": "graphml",
+    ".gml": "gml",
 }
 """The format that a file with this suffix is written in."""
 
-_UNMISTAKABLE = ("npz", "opengm", "andres", "multicut", "pace")
+_UNMISTAKABLE = ("npz", "opengm", "andres", "multicut", "pace", "graphml", "gml")
 _TELLING = {suffix: name for suffix, name in SUFFIXES.items() if suffix != ".txt"}
 
 
 def recognise(data: bytes, path: Path) -> str:
     """Name the format of a file's content.
 
-    A file that starts like an archive, HDF5, MULTICUT text or ``.gr`` is that, whatever its name.
+    A file that starts like an archive, HDF5, MULTICUT text, ``.gr``, GraphML or GML is that,
+    whatever its name.
     Other text is what the suffix says. Where that says nothing, text with SNAP's comment is a
     signed edge list; else the first line that is no comment decides: two integers and a weight are
     plain triples, two names and a weight a signed edge list.
@@ -86,4 +91,7 @@ def check_format(name: str) -> str:
     return name
 
 
-EXPECTED = "the line 'MULTICUT', edges 'i j weight' or 'u v sign', 'p cep n m' (PACE), HDF5 or .npz"
+EXPECTED = (
+    "the line 'MULTICUT', edges 'i j weight' or 'u v sign', 'p cep n m' (PACE), GraphML, GML, HDF5 "
+    "or .npz"
+)

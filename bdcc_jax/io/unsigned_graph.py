@@ -1,5 +1,6 @@
 """Graphs without negative weights as matrices, and all pairs of their nodes."""
 
+import os
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from ..base.arrays import FloatArray, IntArray
 from ..base.validation import unless_ids
 from ..instance.graph import Graph
+from . import attributed
 from .convert import as_graph
 
 MAX_PAIRS = 20_000_000
@@ -55,6 +57,9 @@ class UnsignedGraph:
 def unsigned_graph(G: Any, weight: str | None) -> UnsignedGraph:
     """Read whatever describes a graph; an edge of networkx without the attribute weighs 1."""
     names: Sequence[Hashable] | None
+    if isinstance(G, str | os.PathLike):
+        found = attributed(G)
+        G = G if found is None else found
     if is_networkx(G):
         import networkx as nx
 

@@ -19,14 +19,13 @@ from ..solve import check_arguments
 from .edges import Edges
 
 
-def numpy_callback(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
-    """Make a JAX function of one on batches of vectors, all of shape (B, m), as is its result.
+def finite_rows(function: Callable[..., FloatArray]) -> Callable[..., FloatArray]:
+    """Make a function on arrays (..., m) of one on batches of vectors, (B, m), as is its result.
 
-    Leading axes, also those of ``jax.vmap``, are the batch. Vectors that are not finite do not
-    reach the function: like everywhere in JAX, what comes out for them is NaN.
+    It computes in float64. Vectors that are not finite do not reach it: like everywhere in JAX and
+    PyTorch, what comes out for them is NaN.
     """
 
-    # One object for all calls: JAX compiles a program for every callback that it has not seen.
     def call(*arrays: FloatArray) -> FloatArray:
         shape = np.shape(arrays[0])
         batches = [np.asarray(array, np.float64).reshape(-1, shape[-1]) for array in arrays]
@@ -35,6 +34,17 @@ def numpy_callback(function: Callable[..., FloatArray]) -> Callable[..., jax.Arr
         if finite.any():
             result[finite] = function(*(batch[finite] for batch in batches))
         return result.reshape(shape).astype(arrays[0].dtype)
+
+    return call
+
+
+def numpy_callback(function: Callable[..., FloatArray]) -> Callable[..., jax.Array]:
+    """Make a JAX function of one on batches of vectors, all of shape (B, m), as is its result.
+
+    Leading axes, also those of ``jax.vmap``, are the batch; see :func:`finite_rows`.
+    """
+    # One object for all calls: JAX compiles a program for every callback that it has not seen.
+    call = finite_rows(function)
 
     def with_callback(*arrays: jax.Array) -> jax.Array:
         like = jax.ShapeDtypeStruct(arrays[0].shape, arrays[0].dtype)  # type: ignore[no-untyped-call]

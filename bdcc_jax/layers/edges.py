@@ -62,12 +62,19 @@ class Edges:
     def weights(self, weights: Any) -> jax.Array:
         """Check the shape (..., m) of weights and make them floats."""
         array = jnp.asarray(weights)
-        if array.ndim == 0 or array.shape[-1] != self.m:
-            raise ValueError(
-                f"weights must have shape ({self.m},) or (..., {self.m}), not {array.shape}"
-            )
+        self.check_weights(array.shape)
         if not jnp.issubdtype(array.dtype, jnp.floating):
             if not jnp.issubdtype(array.dtype, jnp.integer):
                 raise ValueError(f"weights must be real numbers, not {array.dtype}")
             array = array.astype(float)
         return array
+
+    def check_weights(self, shape: tuple[int, ...]) -> None:
+        """Refuse weights whose last axis is not that of the edges."""
+        if len(shape) == 0 or shape[-1] != self.m:
+            raise ValueError(f"weights must have shape ({self.m},) or (..., {self.m}), not {shape}")
+
+    def check_labels(self, shape: tuple[int, ...]) -> None:
+        """Refuse partitions whose last axis is not that of the nodes."""
+        if len(shape) == 0 or shape[-1] != self.n:
+            raise ValueError(f"labels must have shape ({self.n},), not {shape}")

@@ -8,9 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..base.arrays import FloatArray
 from ..instance.graph import Graph
 from .callbacks import numpy_callback, optimal_cuts
 from .edges import Edges
+
+
+def checked_margin(margin: float | ArrayLike, m: int) -> FloatArray:
+    """What each of m wrong edges counts, or all of them."""
+    margins = np.asarray(margin)
+    if margins.shape not in ((), (m,)):
+        raise ValueError(f"margin must be a number or ({m},), not {margins.shape}")
+    if margins.dtype.kind not in "biuf" or not (margins >= 0).all() or np.isinf(margins).any():
+        raise ValueError(f"margin must be finite and at least 0, not {margin!r}")
+    return margins.astype(np.float64)
 
 
 class StructuredHinge:
@@ -48,12 +59,7 @@ class StructuredHinge:
         n: int | None = None,
     ) -> None:
         self._edges = edges = Edges.of(graph_or_edges, n)
-        margins = np.asarray(margin)
-        if margins.shape not in ((), (edges.m,)):
-            raise ValueError(f"margin must be a number or ({edges.m},), not {margins.shape}")
-        if margins.dtype.kind not in "biuf" or not (margins >= 0).all() or np.isinf(margins).any():
-            raise ValueError(f"margin must be finite and at least 0, not {margin!r}")
-        self._margin = margins.astype(np.float64)
+        self._margin = checked_margin(margin, edges.m)
         self._optimal = numpy_callback(partial(optimal_cuts, edges))
 
     def __call__(self, weights: Any, labels: Any) -> jax.Array:
@@ -67,8 +73,7 @@ class StructuredHinge:
             The true partition.
         """
         w, truth = self._edges.weights(weights), jnp.asarray(labels)
-        if truth.ndim == 0 or truth.shape[-1] != self._edges.n:
-            raise ValueError(f"labels must have shape ({self._edges.n},), not {truth.shape}")
+        self._edges.check_labels(truth.shape)
         u, v = self._edges.pairs.T
         y = (truth[..., u] != truth[..., v]).astype(w.dtype)
         margin = jnp.asarray(self._margin, w.dtype)

@@ -1,5 +1,6 @@
 """Perturb and solve: gradients of exact clusterings from two solves each, for large graphs."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,28 @@ from .callbacks import numpy_callback, optimal_cuts
 from .edges import Edges
 
 Kept = tuple[jax.Array, jax.Array, jax.Array]
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """How weights are perturbed, checked; see :class:`PerturbedMulticut`."""
+
+    step: float
+    noise: float
+    samples: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not 0 < as_amount("step", self.step) < float("inf"):
+            raise ValueError(f"step must be positive and finite, not {self.step}")
+        if as_amount("noise", self.noise) == float("inf"):
+            raise ValueError("noise must be finite")
+        as_count("samples", self.samples, at_least=1)
+        as_count("seed", self.seed, at_least=0)
+        if self.noise == 0 and self.samples > 1:
+            raise ValueError(
+                f"without noise all {self.samples} samples would be the same: set noise"
+            )
 
 
 class PerturbedMulticut:
@@ -60,16 +83,7 @@ class PerturbedMulticut:
         n: int | None = None,
     ) -> None:
         self._edges = edges = Edges.of(graph_or_edges, n)
-        step, noise = as_amount("step", step), as_amount("noise", noise)
-        if not 0 < step < float("inf"):
-            raise ValueError(f"step must be positive and finite, not {step}")
-        if noise == float("inf"):
-            raise ValueError("noise must be finite")
-        samples = as_count("samples", samples, at_least=1)
-        seed = as_count("seed", seed, at_least=0)
-        if noise == 0 and samples > 1:
-            raise ValueError(f"without noise all {samples} samples would be the same: set noise")
-        self._noise, self._samples, self._seed = float(noise), samples, seed
+        self._how = how = Perturbation(step, noise, samples, seed)
 
         solved = numpy_callback(partial(optimal_cuts, edges))
 
@@ -79,8 +93,8 @@ class PerturbedMulticut:
 
         def backward(kept: Kept, g: jax.Array) -> tuple[jax.Array, jax.Array]:
             weights, shifts, cuts = kept
-            moved = solved(weights + step * g + shifts)
-            return (moved - cuts).mean(axis=0) / step, jnp.zeros_like(shifts)
+            moved = solved(weights + how.step * g + shifts)
+            return (moved - cuts).mean(axis=0) / how.step, jnp.zeros_like(shifts)
 
         self._mean_cut = jax.custom_vjp(lambda weights, shifts: forward(weights, shifts)[0])
         self._mean_cut.defvjp(forward, backward)
@@ -101,8 +115,8 @@ class PerturbedMulticut:
             1 where an edge is cut and 0 where it is kept; with noise, how often it is cut.
         """
         w = self._edges.weights(weights)
-        shape = (self._samples, *w.shape)
-        if self._noise == 0:
+        shape = (self._how.samples, *w.shape)
+        if self._how.noise == 0:
             return self._mean_cut(w, jnp.zeros(shape, w.dtype))
-        key = jax.random.key(self._seed) if key is None else key
-        return self._mean_cut(w, self._noise * jax.random.normal(key, shape, w.dtype))
+        key = jax.random.key(self._how.seed) if key is None else key
+        return self._mean_cut(w, self._how.noise * jax.random.normal(key, shape, w.dtype))

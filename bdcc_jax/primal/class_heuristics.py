@@ -37,6 +37,7 @@ class ClassHeuristics(Heuristics):
         seed: int,
         clock: Clock,
         tell: Callable[[IntArray], None],
+        keep: Callable[[Search], None] | None = None,
     ) -> IntArray:
         """Greedy contraction, moves, local search within the classes, and fusions with noise."""
         graph = self.graph

@@ -31,6 +31,7 @@ class CountHeuristics(Heuristics):
         seed: int,
         clock: Clock,
         tell: Callable[[IntArray], None],
+        keep: Callable[[Search], None] | None = None,
     ) -> IntArray:
         """The best clustering of any number that is found, made to count."""
         labels = super().first(rounds=rounds, polish=polish, seed=seed, clock=clock, tell=tell)

@@ -4,7 +4,8 @@ Everything is fusion (Beier et al., 2015): what two clusterings agree on becomes
 smaller graph, which is clustered anew, greedily and by annealing. What is fused are
 
 - *proposals*: greedy clusterings of weights with noise, on dense graphs annealed ones from single
-  nodes, fused with the best clustering as long as that pays well;
+  nodes, fused with the best clustering as long as that pays well (on dense graphs not before the
+  right temperature is known);
 - *chains*: a few proposals, fused one after another, and the end of the chain with the best; on
   dense graphs a single one;
 - *crossings* of two clusterings that such chains have ended in;
@@ -26,9 +27,10 @@ from ..base.components import connected_components, first_appearance
 from ..base.heap import new_heap
 from ..instance.graph import Graph, canonical_labels
 from .annealing import anneal
-from .dense_annealing import anneal_dense, is_compact, new_matrix
+from .dense_annealing import Matrix, anneal_dense, is_compact, new_matrix
 from .greedy_additive import contract
 from .kernighan_lin import climb
+from .ladder import Ladder
 from .links import Links, agreed, contracted, cost, lifted_links, scale
 from .randomness import State, bell, below, new_state, uniform
 
@@ -54,10 +56,14 @@ WARM = 0.05
 HOTTEST, COLDEST = 0.5, 0.02
 """The same of annealing a whole clustering: anything between, evenly on the scale of logarithms."""
 
+COOLER = 4.0
+"""On dense graphs annealing of the best clustering begins at up to so many times less than what is
+best for annealing from single nodes."""
+
 FIRST, GROWTH = 10, 1.5
 """Annealing of a whole clustering takes so many steps a node at first, and grows by this factor."""
 
-DENSE_FIRST, DENSE_GROWTH = 100, 1.1
+DENSE_FIRST, DENSE_GROWTH = 50, 1.1
 """The same on dense graphs, where proposals are annealed, too."""
 
 QUICKER = 20
@@ -108,7 +114,8 @@ class Evolution:
         self._matrix = new_matrix(self._links) if compact else None
         self._lifted = lifted
         self._noise = NOISE * float(np.abs(graph.weights).mean()) if graph.m else 0.0
-        self._random = new_state(seed)
+        self._scale = scale(self._links) if graph.m else 0.0
+        self._random, self._ladder = new_state(seed), Ladder(graph.n)
         self.labels = graph.refined(labels)[0] if lifted else canonical_labels(labels)
         self.cost = cost(self._links, self.labels)
         self.work = 0
@@ -145,7 +152,13 @@ class Evolution:
 
     def _fuse_proposal(self, stop: BoolArray) -> None:
         before = self.cost
-        self.offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
+        if self._matrix is None:
+            self.offer(self._fuse(self.labels, self._propose(stop), LINK, stop))
+        elif self._ladder.climbed:
+            self._end(self._propose(stop), stop)
+        else:
+            self.offer(self._propose(stop))
+            return
         if before - self.cost > PAYS * abs(before):
             self.paid, self._in_vain = self.paid + 1, 0
         else:
@@ -179,7 +192,15 @@ class Evolution:
 
     def _anneal(self, stop: BoolArray) -> None:
         """From the best clustering, at a temperature by chance: the hottest ones forget it."""
-        self._end(self._annealed(self.labels.copy(), stop), stop)
+        labels = self.labels.copy()
+        if self._matrix is not None:
+            hot = self._ladder.draw(self._random) * COOLER ** -uniform(self._random)
+            self._anneal_dense(self._matrix, labels, hot, stop)
+        else:
+            hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * self._scale
+            _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
+            self._lengthen(arcs, GROWTH)
+        self._end(labels, stop)
 
     def _ruin(self, stop: BoolArray) -> None:
         """Cluster a region of the best clustering anew, of any size up to a tenth of the whole."""
@@ -189,16 +210,16 @@ class Evolution:
         ruined = _ruined(self._links, self.labels, below(self._random, n), size)
         self.offer(self._fuse(self.labels, ruined, CROSSING, stop))
 
-    def _annealed(self, labels: IntArray, stop: BoolArray) -> IntArray:
-        hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * scale(self._links)
-        if self._matrix is None:
-            _, arcs = anneal(self._links, labels, int(self._steps), hot, self._random, stop)
-        else:
-            _, arcs = anneal_dense(self._matrix, labels, int(self._steps), hot, self._random, stop)
+    def _anneal_dense(self, matrix: Matrix, labels: IntArray, hot: float, stop: BoolArray) -> None:
+        steps, hot = int(self._steps * self._ladder.longer), hot * self._scale
+        _, arcs = anneal_dense(matrix, labels, steps, hot, self._random, stop)
+        self._lengthen(arcs, DENSE_GROWTH if self._ladder.climbed else 1.0)
+
+    def _lengthen(self, arcs: int, growth: float) -> None:
+        """Count the work of annealing, which is longer the next time."""
         if arcs < LONGEST_ANNEALING:
-            self._steps *= GROWTH if self._matrix is None else DENSE_GROWTH
+            self._steps *= growth
         self.work += arcs
-        return labels
 
     def _end(self, labels: IntArray, stop: BoolArray) -> None:
         """A clustering from elsewhere: for the elite, and to be fused with the best."""
@@ -209,7 +230,11 @@ class Evolution:
 
     def _propose(self, stop: BoolArray) -> IntArray:
         if self._matrix is not None:
-            return self._annealed(np.arange(len(self.labels)), stop)
+            labels = np.arange(len(self.labels))
+            self._anneal_dense(self._matrix, labels, self._ladder.draw(self._random), stop)
+            if not self._ladder.climbed:
+                self._ladder.tell(cost(self._links, labels))
+            return labels
         self.work += GREEDY_WORK * len(self._links.weights)
         return _proposal(self._links, self._noise, self._random, stop)
 

@@ -49,10 +49,14 @@ class Heuristics:
         seed: int,
         clock: Clock,
         tell: Callable[[IntArray], None],
+        keep: Callable[[Search], None] | None = None,
     ) -> IntArray:
-        """A clustering from the weights alone; with polish also what takes a little longer."""
+        """A clustering from the weights alone; with polish also what takes a little longer.
+
+        ``keep`` is given the search, to go on with, if the graph is one where that pays.
+        """
         search = local_search if polish else fusions
-        return search(self.graph, rounds=rounds, seed=seed, clock=clock, tell=tell)
+        return search(self.graph, rounds=rounds, seed=seed, clock=clock, tell=tell, keep=keep)
 
     def contracted(self, weights: FloatArray, clock: Clock) -> IntArray:
         """A greedy clustering that is guided by other weights of the same edges."""
@@ -89,10 +93,13 @@ class LiftedHeuristics(Heuristics):
         seed: int,
         clock: Clock,
         tell: Callable[[IntArray], None],
+        keep: Callable[[Search], None] | None = None,
     ) -> IntArray:
         """Greedy, Kernighan-Lin, and then fusions: greedy clusterings alone are poor here."""
         labels = greedy_additive(self.graph, clock=clock)
         tell(labels)
         labels = kernighan_lin(self.graph, labels, clock=clock)
         tell(labels)
-        return local_search(self.graph, labels, rounds=rounds, seed=seed, clock=clock, tell=tell)
+        return local_search(
+            self.graph, labels, rounds=rounds, seed=seed, clock=clock, tell=tell, keep=keep
+        )

@@ -8,9 +8,12 @@ from numpy.typing import ArrayLike
 from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..instance.graph import Graph, canonical_labels
+from .annealing import anneal
 from .evolution import Evolution
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
+from .links import new_links, scale
+from .randomness import new_state
 
 SLOW = 10_000
 """Graphs with so many edges take some 10 ms a step."""
@@ -20,6 +23,9 @@ DENSE = 20
 
 TURN_PER_EDGE, MOST_TURN = 2_000, 3_000_000
 """Arcs that its first turn reads for every edge, and at most: some 20 ms."""
+
+TOUCHES, COLD = 3, 0.03
+"""Steps a node of a touch-up, and its temperature, in the unit of :func:`scale`."""
 
 STEEP = 3
 """Where more fusions than this pay, the next ones gain more than Kernighan-Lin in the same time."""
@@ -35,6 +41,22 @@ def first_turn(graph: Graph) -> int:
     return min(TURN_PER_EDGE * graph.m, MOST_TURN)
 
 
+def touched_up(graph: Graph, labels: IntArray, *, seed: int, clock: Clock) -> IntArray:
+    """A clustering after a few cold steps of annealing, which take less time than greedy ones did.
+
+    Examples
+    --------
+    >>> graph = Graph(3, [(0, 1), (1, 2)], [2.0, -1.0])
+    >>> touched_up(graph, np.zeros(3, dtype=int), seed=0, clock=Clock(None)).tolist()
+    [0, 0, 1]
+    """
+    links = new_links(graph.n, graph.edges.ravel(), graph.weights)
+    found = canonical_labels(labels)
+    with clock.alarm() as stop:
+        anneal(links, found, TOUCHES * graph.n, COLD * scale(links), new_state(seed), stop)
+    return found
+
+
 def _nobody(labels: IntArray) -> None:
     """Is told of nothing."""
 
@@ -47,6 +69,7 @@ def local_search(
     seed: int = 0,
     clock: Clock | None = None,
     tell: Callable[[IntArray], None] | None = None,
+    keep: Callable[[Evolution], None] | None = None,
 ) -> IntArray:
     """Find a good clustering: greedy, fusion with greedy ones of noisy weights, Kernighan-Lin.
 
@@ -64,6 +87,8 @@ def local_search(
         When its time is up, the clustering so far is returned.
     tell : callable, optional
         Told of every better clustering on the way, if the graph is so large that it takes a while.
+    keep : callable, optional
+        Given the search itself, to go on with, if the graph is one where that pays.
 
     Returns
     -------
@@ -77,7 +102,7 @@ def local_search(
     [0, 0, 0, 1]
     """
     clock = clock or Clock(None)
-    found, improvable = _fuse(graph, labels, rounds, seed, clock, tell)
+    found, improvable = _fuse(graph, labels, rounds, seed, clock, tell, keep)
     if not improvable:
         return canonical_labels(found)
     return kernighan_lin(graph, found, clock=clock)
@@ -90,9 +115,10 @@ def fusions(
     seed: int,
     clock: Clock,
     tell: Callable[[IntArray], None],
+    keep: Callable[[Evolution], None] | None = None,
 ) -> IntArray:
     """The first part of :func:`local_search`: what is found before Kernighan-Lin."""
-    return canonical_labels(_fuse(graph, None, rounds, seed, clock, tell)[0])
+    return canonical_labels(_fuse(graph, None, rounds, seed, clock, tell, keep)[0])
 
 
 def _fuse(
@@ -102,6 +128,7 @@ def _fuse(
     seed: int,
     clock: Clock,
     tell: Callable[[IntArray], None] | None,
+    keep: Callable[[Evolution], None] | None,
 ) -> tuple[IntArray, bool]:
     """A clustering after some fusions, and whether it is worth Kernighan-Lin."""
     best = greedy_additive(graph, clock=clock) if labels is None else np.asarray(labels)
@@ -118,4 +145,6 @@ def _fuse(
             search.step(stop)
             steps += 1
             tell(search.labels)
+    if keep is not None and is_clustered_poorly(graph):
+        keep(search)
     return search.labels, search.paid <= STEEP

@@ -37,6 +37,7 @@ from ..lp.master import Master, MasterFailed
 from ..lp.rough_master import RoughMaster
 from ..lp.rows import Rows
 from ..options import Options, RowKind
+from ..primal.heuristics import Search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation, relaxed_bound
 from ..separation.complete import CompleteGraphRows
@@ -172,6 +173,8 @@ class Benders:
         Rows to start from, and what they were multiplied by in the last LP.
     problem : Problem, optional
         Which clusterings count; all of them if not given.
+    search : Search, optional
+        A search for clusterings that has begun.
     """
 
     def __init__(
@@ -187,6 +190,7 @@ class Benders:
         rows: Rows,
         multipliers: FloatArray,
         problem: Problem | None = None,
+        search: Search | None = None,
     ) -> None:
         self._problem = Problem(graph) if problem is None else problem
         self._graph, self._options, self._bounds = graph, options, bounds
@@ -207,6 +211,7 @@ class Benders:
             seed=seed,
             clock=clock,
             tell=reporter.meanwhile,
+            search=search,
         )
         self._nearly_done = False
         self._wheels = OddWheels(graph, PROGRESS, lambda: (bounds.lower, bounds.upper))

@@ -18,6 +18,18 @@ GUIDED_WORK = 50_000
 LONGER_WORK = 0.02
 """Work of the LP for every arc of a longer search before its turn: both take about as long."""
 
+IN_VAIN = 4.0
+"""After a turn that finds nothing the LP works for so many times as long before the next one."""
+
+FAR, FAR_SPARSE = 0.01, 0.1
+"""Where the first LP leaves so large a gap, the instance is hard, and the first turn is at once."""
+
+HARD_EDGES = 1_000
+"""Instances with fewer edges are solved before that pays."""
+
+SPARSE_TURN = 300
+"""Arcs for every edge that the first turn reads on sparse graphs: some are easy after all."""
+
 
 class Clusterings:
     """Where the upper bounds of one instance come from.
@@ -38,6 +50,8 @@ class Clusterings:
         Holds the deadline, and counts the work of the LP.
     tell : callable
         Told of better clusterings while an LP takes long.
+    search : Search, optional
+        A search that has begun, to go on with.
     """
 
     def __init__(
@@ -50,15 +64,18 @@ class Clusterings:
         seed: int,
         clock: Clock,
         tell: Callable[[IntArray], None],
+        search: Search | None = None,
     ) -> None:
         self._heuristics, self._graph = heuristics, (graph := heuristics.graph)
         self._options, self._bounds, self._cover = options, bounds, cover
         self._seed, self._clock, self._tell = seed, clock, tell
         self._alongside: Alongside | None = None
-        self._began_at = self._guided_at = clock.work
-        self._search: Search | None = None
+        self._guided_at = clock.work
+        self._search, self._fresh = search, True
         # Arcs that it reads when it is its turn; 0: not now.
         self._turn = first_turn(graph) if is_clustered_poorly(graph) else 0
+        self._pause = LONGER_WORK  # work of the LP before that, for every arc
+        self._next = clock.work + self._pause * self._turn
 
     @contextmanager
     def searching(self, wanted: bool, *, at_once: bool = False) -> Iterator[None]:
@@ -94,12 +111,23 @@ class Clusterings:
                 else:
                     continue
                 bounds.offer(labels)
-            searched = 0 if self._search is None else self._search.work
-            if clock.work - self._began_at >= LONGER_WORK * (searched + self._turn):
+            if (self._fresh and self._is_hard()) or clock.work >= self._next:
                 self._search_longer()
             beside = None if self._alongside is None else self._alongside.better()
             if beside is not None:
                 bounds.offer(heuristics.fused(bounds.labels, beside, clock))
+
+    def _is_hard(self) -> bool:
+        """Whether the bounds are far apart; then a sparse graph is searched, too."""
+        if self._graph.m < HARD_EDGES:
+            return False
+        sparse = not is_clustered_poorly(self._graph)
+        far = (FAR_SPARSE if sparse else FAR) * abs(self._bounds.upper)
+        if self._bounds.upper - self._bounds.lower < far:
+            return False
+        if sparse:
+            self._turn = SPARSE_TURN * self._graph.m
+        return True
 
     def search_longer(self) -> None:
         """The LP is over and leaves a gap: on a dense instance, search for longer."""
@@ -108,23 +136,32 @@ class Clusterings:
 
     def search_before_branching(self) -> None:
         """What the LP leaves open is hard: sparse instances are searched for longer, too."""
-        if self._search is None:
+        if self._fresh:
             self._turn = first_turn(self._graph)
             self.search_longer()
 
     def _search_longer(self) -> None:
-        """A turn of the search, the next twice as long; one that finds nothing is the last."""
+        """A turn of the search; if it finds something, the next is twice as long."""
         bounds = self._bounds
         if self._turn == 0 or self._alongside is None or bounds.verdict:
             return
         if self._search is None:
             self._search = self._heuristics.search(bounds.labels, self._seed)
-        search, before = self._search, bounds.upper
+        search, before, self._fresh = self._search, bounds.upper, False
         search.offer(bounds.labels)
         with self._clock.alarm() as stop:
-            search.run(search.work + self._turn, stop)
-        bounds.offer(search.labels)
-        self._turn = 2 * self._turn if bounds.upper < before else 0
+            end, found = search.work + self._turn, search.labels
+            while search.work < end and not stop[0]:
+                search.step(stop)
+                if search.labels is not found:
+                    found = search.labels
+                    bounds.offer(found)
+                    self._tell(found)
+        if bounds.upper < before:
+            self._turn *= 2
+        else:
+            self._pause *= IN_VAIN
+        self._next = self._clock.work + self._pause * self._turn
 
     def _may_be_guided(self) -> bool:
         """Whether the LP has worked for long enough that a search takes a small share of it."""

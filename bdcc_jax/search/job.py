@@ -20,6 +20,7 @@ from ..lp.master import MasterFailed
 from ..lp.rows import Rows
 from ..options import Options
 from ..presolve import Removed
+from ..primal.heuristics import Search
 from ..separation.device.devices import Devices, Host
 from .bounds import Bounds
 from .checkpoint import Checkpoint
@@ -81,6 +82,8 @@ class Job:
         Whether the bounds have a clustering that somebody has found, to start from.
     problem : Problem, optional
         Which clusterings count; all of them if not given.
+    search : Search, optional
+        A search for clusterings of the same nodes that has begun, and can go on.
     checkpoint : Checkpoint, optional
         Where to start from; told what to write.
     level : int
@@ -99,6 +102,7 @@ class Job:
         rows: Rows | None = None,
         labels_known: bool = False,
         problem: Problem | None = None,
+        search: Search | None = None,
         checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
     ) -> None:
@@ -106,7 +110,7 @@ class Job:
         self.graph, self.bounds, self.clock, self.setting = graph, bounds, clock, setting
         self.presolve, self.heuristics = presolve, heuristics
         self.rows = Rows.empty() if rows is None else rows
-        self.labels_known = labels_known
+        self.labels_known, self.search = labels_known, search
         self.checkpoint, self.level = checkpoint, level
         self.removed: Removed | None = None if checkpoint is None else checkpoint.removed
 
@@ -150,6 +154,7 @@ class Job:
             inner,
             rows=substitute.rows,
             labels_known=substitute.labels is not None,
+            search=substitute.search,
             checkpoint=self.checkpoint,
             level=logging.DEBUG if piece else self.level,
         )
@@ -167,6 +172,7 @@ class Job:
         heuristics: bool = True,
         rows: Rows | None = None,
         labels_known: bool = False,
+        search: Search | None = None,
         checkpoint: Checkpoint | None = None,
         level: int = logging.DEBUG,
     ) -> Job:
@@ -180,6 +186,7 @@ class Job:
             heuristics=heuristics and self.heuristics,
             rows=rows,
             labels_known=labels_known,
+            search=search,
             checkpoint=checkpoint,
             level=level,
         )
@@ -188,6 +195,10 @@ class Job:
         """Take a clustering that was found before the LP, and tell it."""
         self.bounds.offer(labels)
         self.setting.reporter.start()
+
+    def keep_search(self, search: Search) -> None:
+        """Keep a search for clusterings that may go on later."""
+        self.search = search
 
     def log(self, message: str, *values: object) -> None:
         """Log what comes next: for users if this is their instance, else for debugging."""

@@ -158,7 +158,8 @@ class Reporter:
             if level.lift is None:
                 return
             labels = level.lift(labels)
-        if self._bounds.price(labels) < min(self._best_shown, self._bounds.upper):
+        price = self._bounds.price(labels)
+        if price < self._best_shown and price <= self._bounds.upper:
             self._record("search", labels)
 
     def _hand_out(self) -> None:

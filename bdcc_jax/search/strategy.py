@@ -11,7 +11,7 @@ from ..instance.enumeration import MOST_NODES
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import fusions, is_clustered_poorly, local_search
+from ..primal import is_clustered_poorly, local_search, touched_up
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import LowerBound, PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -31,8 +31,14 @@ edges; easy ones need one."""
 QUICK = 50_000
 """Polish takes no longer than dual ascent takes to begin where there are fewer edges than this."""
 
-LARGE = 20_000
-"""Presolve of so many edges takes a while: a first clustering comes before it."""
+LARGE, LARGE_DENSE = 20_000, 10_000
+"""Presolve of so many edges takes a while: a first clustering comes before it. The second is for
+graphs that are clustered poorly by contraction, where it is the whole local search."""
+
+
+CONFLICTS = 0.25
+"""Where a first clustering costs so much more than the sum of all negative weights, as a share of
+it, nodes are torn between clusters: many of them gain by a move."""
 
 
 def strategy(job: Job) -> None:
@@ -81,11 +87,8 @@ def _solve_relaxed(job: Job, graph: Graph) -> None:
 
 
 def _presolve(job: Job) -> None:
-    if job.heuristics and job.graph.m >= LARGE:
-        with job.clock.measure("rounding"):
-            job.start_from(_first_clustering(job))
-        if job.setting.accelerator and ascends(job.graph, job.setting.options):
-            first_look(job)
+    if job.heuristics:
+        _first_clustering(job)
     with job.clock.measure("presolve"):
         rest = presolve(job.graph, job.clock)
     job.removed = rest.removed
@@ -112,12 +115,19 @@ def _presolve(job: Job) -> None:
         )
 
 
-def _first_clustering(job: Job) -> IntArray:
-    """What is found quickly: on dense graphs contraction is poor, and fusions take no longer."""
-    graph, setting = job.graph, job.setting
-    if not is_clustered_poorly(graph) or setting.accelerator:
-        return contraction(job)
-    return fusions(graph, rounds=8, seed=setting.seed, clock=job.clock, tell=job.start_from)
+def _first_clustering(job: Job) -> None:
+    """What is found before presolve, if that takes a while."""
+    graph, device = job.graph, job.setting.accelerator
+    if not device and is_clustered_poorly(graph):
+        if graph.m >= LARGE_DENSE:
+            _search(job, polish=True)
+    elif graph.m >= LARGE:
+        with job.clock.measure("rounding"):
+            job.start_from(found := contraction(job))
+            if job.bounds.upper - job.bounds.lower >= CONFLICTS * abs(job.bounds.upper):
+                job.start_from(touched_up(graph, found, seed=job.setting.seed, clock=job.clock))
+        if device and ascends(graph, job.setting.options):
+            first_look(job)
 
 
 def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
@@ -174,6 +184,7 @@ def _complete(job: Job) -> None:
             tolerance=job.bounds.tolerance,
             rows=Rows(rows.starts, place[rows.indices].astype(np.int32), rows.values, rows.upper),
             labels=job.bounds.labels,
+            search=job.search,
         )
     )
 
@@ -187,7 +198,7 @@ def _solve(job: Job) -> None:
         return
     ascent = job.problem.multicut and ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
-    if job.heuristics and not device_first:
+    if job.heuristics and not device_first and job.search is None:
         _search(job, polish=not ascent or graph.m < QUICK or restricted)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
@@ -214,6 +225,7 @@ def _solve(job: Job) -> None:
         rows=rows,
         multipliers=multipliers,
         problem=job.problem,
+        search=job.search,
     )
     tree = Branching(graph)
     if job.checkpoint:
@@ -247,7 +259,12 @@ def _search(job: Job, *, polish: bool) -> None:
         rounds = FUSIONS if graph.m <= FUSED_EDGES else 0
         heuristics = job.problem.heuristics
         labels = heuristics.first(
-            rounds=rounds, polish=polish, seed=setting.seed, clock=clock, tell=job.start_from
+            rounds=rounds,
+            polish=polish,
+            seed=setting.seed,
+            clock=clock,
+            tell=job.start_from,
+            keep=job.keep_search,
         )
         if polish and known is not None:
             labels = heuristics.fused(known, labels, clock)

@@ -12,6 +12,7 @@ from ..base.sums import sum_down, sum_up
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..instance.graph import Graph
 from ..lp.rows import Rows
+from ..primal.heuristics import Search
 from ..proofs.certificate import Enumeration, LowerBound, Proof
 from .bounds import Bounds
 
@@ -52,6 +53,8 @@ class Substitute:
         By how much a clustering of I may cost too much outside of S.
     rows, labels : Rows, ndarray, optional
         Rows of the LP of S that are known to matter, and a good clustering.
+    search : Search, optional
+        A search for clusterings of S that has begun.
     piece : bool
         Whether there are others beside it: then S is solved to the end, whatever gap is allowed.
     """
@@ -67,6 +70,7 @@ class Substitute:
     beside: float = 0.0
     rows: Rows | None = None
     labels: IntArray | None = None
+    search: Search | None = None
     piece: bool = False
 
     @property

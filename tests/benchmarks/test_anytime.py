@@ -36,6 +36,17 @@ def test_who_is_behind_and_when():
     assert "1 s: behind on 0 of 2" in anytime.report(records[2:4] + records[:1], "wall")
 
 
+def test_nobody_is_better_than_what_is_proven():
+    """The peers were not run for that long: what they have is no figure of theirs."""
+    own = record("a", "bdcc_jax", (0.05, -10.0), (0.3, -20.0))
+    own["runs"][-1]["optimal"] = True
+    records = [own, record("a", "leidenalg", (0.08, -15.0), (0.5, -20.001))]
+    assert anytime.report(records, "cpu", (0.1, 1.0)).splitlines()[-2:] == [
+        "0.1 s: behind on 1 of 1, by more than 0.1 % on 1",
+        "1 s: behind on 0 of 1, by more than 0.1 % on 0",
+    ]
+
+
 def test_a_peer_is_run_and_priced_by_a_program_of_its_own(tmp_path):
     """With a peer that joins all, in place of a package that is not here."""
     graph = planted(100)

@@ -207,7 +207,7 @@ def test_help_lists_the_formats(capsys):
     for command in ("solve", "info", "convert"):
         assert run(command, "--help") == 0
         text = " ".join(capsys.readouterr().out.split())
-        assert "MULTICUT text, triples, a signed edge list, .gr, HDF5 or .npz" in text
+        assert "MULTICUT text, triples, a signed edge list, .gr, HDF5, GraphML, GML or .npz" in text
         for name in FORMATS:
             assert name in text
 

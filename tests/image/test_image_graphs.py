@@ -261,6 +261,19 @@ def test_what_is_no_rag():
         graph_from_rag([], LABELS)
 
 
+def test_undecided_but_for_rounding_is_undecided():
+    """The mean of 0.1, 0.9 and 0.5 is 1/2, or the float next to it."""
+    labels = np.array([[0, 1], [0, 1], [0, 1], [2, 2]])
+    affinities = np.full((1, 4, 2), 0.9)
+    affinities[0, :3, 1] = 0.1, 0.9, 0.5 + 1e-16
+    affinities[0, 1, 1] += 2e-16
+    graph, _ = graph_from_affinities(affinities, [(0, -1)], labels=labels)
+    assert graph.n == 3
+    assert graph.m == 0
+    one_sided, _ = graph_from_affinities(affinities + 1e-6, [(0, -1)], labels=labels)
+    assert one_sided.m == 1
+
+
 class TestLiftedAffinities:
     OFFSETS = ((0, -1), (-1, 0), (0, -2))
 

@@ -93,7 +93,18 @@ def test_pace_round_trip(graph):
     assert_same(decoded("pace", graph), graph)
 
 
-SUFFIXES = [".triples", ".edges", ".edgelist", ".csv", ".tsv", ".gr", ".h5", ".hdf5"]
+SUFFIXES = [
+    ".triples",
+    ".edges",
+    ".edgelist",
+    ".csv",
+    ".tsv",
+    ".gr",
+    ".h5",
+    ".hdf5",
+    ".gml",
+    ".graphml",
+]
 
 
 @pytest.mark.parametrize("suffix", [*SUFFIXES, ".GR"])

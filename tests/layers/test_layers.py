@@ -277,6 +277,12 @@ assert all(np.isfinite(end).all() for end in ends)
         (lambda: MulticutLayer([(0, 5)], n=3), "node id 5 is out of range: n = 3"),
         (lambda: MulticutLayer(Graph(2, [(0, 1)], [1.0]), n=3), "n is 3, but the graph has 2"),
         (lambda: MulticutLayer(Graph(2, [], [])), "the graph has no edges"),
+        (
+            lambda: MulticutLayer(
+                Graph(3, TRIANGLE, [1.0, 1.0, -1.0], lifted=[False, False, True])
+            ),
+            "layers know of no lifted edges",
+        ),
         (lambda: MulticutLayer(TRIANGLE, 0.1), r"a LayerOptions object, not 0\.1"),
         (lambda: MulticutLayer(TRIANGLE)(jnp.ones(2)), r"\(3,\) or \(\.\.\., 3\), not \(2,\)"),
         (lambda: MulticutLayer(TRIANGLE)(1.0), r"\(3,\) or \(\.\.\., 3\), not \(\)"),

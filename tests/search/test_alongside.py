@@ -16,7 +16,7 @@ from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.lp.master import Master
 from bdcc_jax.primal import Evolution
 from bdcc_jax.primal.heuristics import Heuristics
-from bdcc_jax.search import alongside
+from bdcc_jax.search import alongside, clusterings
 from bdcc_jax.search.alongside import Alongside
 from bdcc_jax.search.bounds import Bounds
 
@@ -35,7 +35,8 @@ def facts(result):
 
 @pytest.fixture
 def eager(monkeypatch):
-    """It begins at once, and local search leaves it something to do."""
+    """It begins at once, and the main thread's searches leave it something to do."""
+    monkeypatch.setattr(clusterings, "HARD_EDGES", 10**9)
     monkeypatch.setattr(alongside, "EASY", 0.0)
     monkeypatch.setattr(alongside, "EASY_DENSE", 0.0)
     monkeypatch.setattr(alongside, "EASY_PER_EDGE", 0.0)

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base.adjacency import Adjacency, adjacency
-from .base.arrays import FloatArray, IntArray
-from .base.compiled import compiled
-from .instance.graph import Graph
-from .options import as_count
+from ..base.adjacency import Adjacency, adjacency
+from ..base.arrays import FloatArray, IntArray
+from ..base.compiled import compiled
+from ..instance.graph import Graph
+from ..options import as_count
 
 MOST_PAIRS = 50_000_000
 """More lifted edges than this are refused, rather than run out of memory."""
