@@ -12,13 +12,15 @@ COMMANDS = (solve, cluster, batch, certify, verify, info, convert, demo, doctor,
 """The subcommands, in the order of ``bdcc-jax --help``."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, loading: float = 0.0) -> int:
     """Run the command line.
 
     Parameters
     ----------
     argv : sequence of str, optional
         The arguments; those of the process if not given.
+    loading : float
+        Seconds that the process has spent on imports, for the summaries.
 
     Returns
     -------
@@ -43,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         command.add_arguments(added)
         added.set_defaults(run=command.run)
     arguments = parser.parse_args(argv)
+    arguments.loading = loading
     with SIGNALS.minded():
         try:
             code = int(arguments.run(arguments))

@@ -8,7 +8,8 @@ from ..base.streams import show
 from ..image import PICTURES, example_picture, png, segmentation_picture, superpixel_graph
 from ..io.files import check_target, write_bytes
 from ..solve import solve
-from .common import Parser, bad_input, exit_code, say
+from .common import Parser, bad_input, before_line, exit_code, say
+from .first_use import compile_first
 from .signals import SIGNALS
 
 ATTRACTIVE = 0.85
@@ -35,12 +36,15 @@ def run(arguments: argparse.Namespace) -> int:
         picture = example_picture(arguments.picture)
         graph, superpixels = superpixel_graph(picture, arguments.segments, attractive=ATTRACTIVE)
     show(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", sys.stderr)
-    show("(the first run on a machine compiles for about a minute)", sys.stderr)
+    compiling = compile_first()
     result = SIGNALS.last(lambda: solve(graph, progress=True))
     with bad_input():
         segmentation = segmentation_picture(picture, result.labels[superpixels])
         write_bytes(target, png(segmentation), force=arguments.force)
-    say(f"{result.summary()}\n{'picture':<13} {target}")
+    say(
+        f"{result.summary()}\n{'picture':<13} {target}"
+        + before_line(arguments.loading, compiling)
+    )
     return exit_code(result)
 
 

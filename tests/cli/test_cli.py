@@ -8,7 +8,7 @@ import pytest
 
 import bdcc_jax
 from bdcc_jax import Graph, Status, cli, write
-from bdcc_jax.cli.solve import reading_line
+from bdcc_jax.cli.common import before_line
 from bdcc_jax.image import PICTURES
 from bdcc_jax.show.progress import COLUMNS
 
@@ -278,11 +278,8 @@ def test_process_bad_input(folder):
     assert done.stderr == "bdcc-jax: absent.txt: No such file or directory\n"
 
 
-def test_reading_is_mentioned_where_it_dominates(folder, capsys, monkeypatch):
-    """Whoever waits much longer than the time limit learns why."""
-    monkeypatch.setattr("bdcc_jax.cli.solve.reading_line", lambda *_: "\nreading")
-    assert cli.main(["solve", "graph.txt"]) == 0
-    assert "\nreading" in capsys.readouterr().out
-    monkeypatch.undo()
-    assert reading_line(0.9, 0.1) == reading_line(5.0, 6.0) == ""
-    assert "5.0 s before the solve began" in reading_line(5.0, 4.0)
+def test_what_comes_before_a_solve_is_told_apart(folder, capsys):
+    assert cli.main(["solve", "graph.txt"], loading=1.26) == 0
+    assert "\nbefore        1.3 s loading" in capsys.readouterr().out
+    assert before_line(0.05, 0.0, 0.0) == ""
+    assert before_line(1.0, 12.0, 3.0).endswith("1.0 s loading, 12.0 s compiling, 3.0 s reading")
