@@ -17,7 +17,13 @@ from PIL import Image
 HERE = Path(__file__).parent
 MEASURES = "cpu_gpu"
 COLOURS, WIDEST, THUMBNAIL = 64, 900, 360
-SHOWN = {"cpu_gpu": 0, "learn_weights": 1, "networks": 0, "round_by_round": 3, "segment_a_picture": 0}
+SHOWN = {
+    "cpu_gpu": 0,
+    "learn_weights": 1,
+    "networks": 0,
+    "round_by_round": 3,
+    "segment_a_picture": 0,
+}
 """Which of its pictures stands for a notebook in the gallery."""
 
 

@@ -41,10 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     with bad_input():
         segmentation = segmentation_picture(picture, result.labels[superpixels])
         write_bytes(target, png(segmentation), force=arguments.force)
-    say(
-        f"{result.summary()}\n{'picture':<13} {target}"
-        + before_line(arguments.loading, compiling)
-    )
+    say(f"{result.summary()}\n{'picture':<13} {target}" + before_line(arguments.loading, compiling))
     return exit_code(result)
 
 

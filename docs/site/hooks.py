@@ -4,13 +4,17 @@ The pages read well on a repository's page, where links are relative to the file
 the site. The navigation is that of docs/README.md, section by section.
 """
 
+import logging
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
+LOG = logging.getLogger("mkdocs.hooks.site")
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -54,11 +58,14 @@ def on_config(config: Any) -> Any:
             pages = []
             sections.append({line[3:].strip(): pages})
         pages += [_on_site(f"docs/{target}") for target in re.findall(r"\]\(([^)#]+)\)", line)]
+    notebooks = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+    sections.append({"Notebooks": [f"notebooks/{name}" for name in notebooks]})
     sections.append({"Reference": [f"reference/{name}.md" for name in _reference()]})
     config.nav = sections
     return config
 
 
+@event_priority(100)  # before the plugin that makes pages of notebooks
 def on_files(files: Files, config: Any) -> Files:
     """Add what lies outside of docs/, and the pages of the reference."""
     for source, name in OUTSIDE.items():
@@ -67,9 +74,7 @@ def on_files(files: Files, config: Any) -> Files:
     for pattern in COPIED:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
-            files.append(
-                File(name, str(ROOT), config.site_dir, use_directory_urls=False)
-            )
+            files.append(File(name, str(ROOT), config.site_dir, use_directory_urls=False))
     for name, (title, *objects) in _reference().items():
         shown = "\n\n".join(f"::: {each}{_whole(each)}" for each in objects)
         text = f"# {title}\n\n{shown}\n"
@@ -82,6 +87,26 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     name = page.file.src_uri
     outside = name in OUTSIDE.values() or name.startswith(("reference/", "notebooks/"))
     return markdown if outside else _mapped(markdown, f"docs/{name}", name)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Map the links of notebooks to the pages in docs/."""
+    if not page.file.src_uri.startswith("notebooks/"):
+        return output
+    return re.sub(r'href="\.\./docs/([\w-]+)\.md', r'href="../\1.html', output)
+
+
+def on_post_build(config: Any) -> None:
+    """Warn of every link on the site that leads nowhere: MkDocs looks at those in Markdown only."""
+    site = Path(config.site_dir)
+    for path in sorted(site.rglob("*.html")):
+        if path.name == "404.html":  # its links begin at the root of a server
+            continue
+        for target in re.findall(
+            r'(?:href|src)="([^"#?:]+)[#?"]', path.read_text(encoding="utf-8")
+        ):
+            if not (path.parent / unescape(target)).exists():
+                LOG.warning(f"{path.relative_to(site)}: {target} is not there")
 
 
 def _reference() -> dict[str, tuple[str, ...]]:
@@ -135,7 +160,9 @@ def _mapped(text: str, source: str, name: str) -> str:
         return link[0] if there is None else f"{before}{up}{there}{anchor or ''}{after}"
 
     text = LINK.sub(mapped, text)
-    return re.sub(r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)", lambda link: _only_there(link, folder), text)
+    return re.sub(
+        r"(?<!!)\[([^\]\n]*)\]\(([^)\s]+)\)", lambda link: _only_there(link, folder), text
+    )
 
 
 def _only_there(link: re.Match[str], folder: str) -> str:
