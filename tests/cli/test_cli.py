@@ -1,4 +1,5 @@
 import json
+import logging
 import subprocess
 import sys
 from dataclasses import replace
@@ -283,3 +284,17 @@ def test_what_comes_before_a_solve_is_told_apart(folder, capsys):
     assert "\nbefore        1.3 s loading" in capsys.readouterr().out
     assert before_line(0.05, 0.0, 0.0) == ""
     assert before_line(1.0, 12.0, 3.0).endswith("1.0 s loading, 12.0 s compiling, 3.0 s reading")
+
+
+def test_log_level(folder, capsys):
+    """What is logged is printed while the command runs, and only then."""
+    logger = logging.getLogger("bdcc_jax")
+    before = list(logger.handlers), logger.level
+    assert cli.main(["solve", "graph.txt", "--quiet", "--log-level", "info"]) == 0
+    assert "INFO bdcc_jax" in capsys.readouterr().err
+    assert (list(logger.handlers), logger.level) == before
+    assert cli.main(["solve", "graph.txt", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    with pytest.raises(SystemExit):
+        cli.main(["solve", "graph.txt", "--log-level", "loud"])
+    assert "invalid choice: 'loud'" in capsys.readouterr().err
