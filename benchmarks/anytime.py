@@ -27,7 +27,7 @@ import bdcc_jax
 from bdcc_jax import Graph
 
 from .anytime_peers import PEERS
-from .instances import Instance, add_data_option, families, fingerprint, spread
+from .instances import Instance, add_data_option, data_arguments, families, fingerprint, spread
 from .machine import commit, machine, versions
 from .markdown import table
 from .store import Record, Store, key
@@ -58,7 +58,7 @@ GRACE = 4.0
 PACKAGES = {"bioimage-cpp": "bioimage_cpp", "leidenalg": "leidenalg"}
 
 
-def ours(name: str, data: Path, limits: Sequence[float]) -> Iterator[Record]:
+def ours(name: str, data: Path | None, limits: Sequence[float]) -> Iterator[Record]:
     """A solve for every time limit, in this process, and every improvement that it told."""
     graph = next(each for each in _all(data) if str(each) == name).load()
     bdcc_jax.solve(graph, time_limit=WARM_UP)
@@ -94,7 +94,7 @@ def measure(method: str, each: Instance, graph: Graph, arguments: argparse.Names
     limit = max(arguments.times)
     with tempfile.TemporaryDirectory() as folder:
         if method == OURS:
-            command = [sys.executable, "-m", __spec__.name, "--data", str(arguments.data)]
+            command = [sys.executable, "-m", __spec__.name, *data_arguments(arguments.data)]
             command += ["--one", str(each), "--times", *map(str, arguments.times)]
         else:
             file = Path(folder) / "graph.npz"
@@ -142,7 +142,7 @@ def report(records: Sequence[Record], clock: str, times: Sequence[float] = TIMES
     return "\n".join(lines)
 
 
-def _all(data: Path) -> list[Instance]:
+def _all(data: Path | None) -> list[Instance]:
     found = families(data)
     return [each for family in FAMILIES for each in found.get(family, [])]
 

@@ -177,7 +177,7 @@ def test_without_matplotlib_nothing_starts(folder, capsys, monkeypatch):
     monkeypatch.setattr(cli.solve, "solve_graph", None)
     with pytest.raises(SystemExit):
         cli.main(["solve", "graph.txt", "--report", "run.html"])
-    assert 'pip install "bdcc-jax[plot]"' in capsys.readouterr().err
+    assert 'pip install ".[plot]"' in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are not Unicode")

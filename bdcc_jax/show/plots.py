@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.environment import install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "bdcc-jax[plot]"') from error
+        raise ImportError(f"plots need matplotlib: {install_hint('plot')}") from error
 
 
 def plot_bounds(result: Any, ax: Axes | None = None) -> Axes:

@@ -241,7 +241,7 @@ def test_demo_bad_input(folder, capsys, monkeypatch):
     assert all(name in capsys.readouterr().err for name in PICTURES[:1])
     monkeypatch.setitem(sys.modules, "skimage", None)
     assert run("demo") == 2
-    assert 'pip install "bdcc-jax[image]"' in capsys.readouterr().err
+    assert 'pip install ".[image]"' in capsys.readouterr().err
 
 
 # version, and the real thing

@@ -175,5 +175,5 @@ def test_bad_segmentations(image, superpixels, fill, message):
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[plot\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[plot\]"'):
         RESULT.plot_bounds()

@@ -1,0 +1,57 @@
+"""Every benchmark runs in a clone with nothing beside it, here in its smallest form."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import instances
+
+FOLDER = Path(instances.__file__).parent
+SMALLEST = {
+    "anytime": "--only planted/1000 --times 0.05 --out anytime.jsonl",
+    "branching": "--count 1 --time-limit 1",
+    "card_model": "",
+    "cold_start": "--nodes 30 --repeat 1",
+    "constraints": "planar/100",
+    "dual_ascent": "planar/300 --seconds 0.1",
+    "engines": "planar/100",
+    "exact": "--family planar --max-nodes 1000",
+    "fuzz": "--count 5",
+    "heuristics": "--planar 200 --repeats 1",
+    "magnanti_wong": "",
+    "proofs": "--name 60 --verify",
+    "scale": "--sizes 200",
+    "soak": "--count 4 --host",
+    "subproblems": "--instances 1 --batch 4",
+    "throughput": "--most 2 --engines packing",
+}
+SLOW = {"branching", "cold_start", "engines", "exact", "magnanti_wong", "soak", "subproblems"}
+ELSEWHERE = {"__main__": "test_experiments.py", "gpu_compiler": "test_gpu_compiler.py"}
+"""Benchmarks that other tests run."""
+
+HELPERS = {"anytime_peers", "ortools_flow"}
+"""What benchmarks start, with files of theirs."""
+
+
+def test_none_is_forgotten():
+    commands = {
+        path.stem for path in FOLDER.glob("*.py") if 'if __name__ == "__main__"' in path.read_text()
+    }
+    assert commands - HELPERS == SMALLEST.keys() | ELSEWHERE.keys()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in SMALLEST],
+)
+def test_runs(name, monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BDCC_DATA", raising=False)
+    monkeypatch.setenv("PYTHONPATH", str(FOLDER.parent))  # for the processes that it starts
+    monkeypatch.setattr(instances, "DATA", None)
+    monkeypatch.setattr("sys.argv", [name, *SMALLEST[name].split()])
+    assert not importlib.import_module(f"benchmarks.{name}").main()
+    printed = capsys.readouterr().out
+    assert re.search(r"\d", printed)
