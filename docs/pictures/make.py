@@ -14,7 +14,8 @@ from bdcc_jax.image import example_picture, superpixel_graph
 
 HERE = Path(__file__).parent
 RECORDS = [
-    ("A. Smith", "Ann Smith", 2.9), ("Ann Smith", "Smith, Ann", 3.5), ("A. Smith", "Smith, Ann", 2.2),
+    ("A. Smith", "Ann Smith", 2.9), ("Ann Smith", "Smith, Ann", 3.5),
+    ("A. Smith", "Smith, Ann", 2.2),
     ("Al Smith", "Smith, Al", 3.0), ("A. Smith", "Al Smith", 1.0), ("Ann Smith", "Al Smith", -2.5),
     ("Smith, Ann", "Smith, Al", -3.0), ("B. Smit", "Bo Smit", 2.5), ("B. Smit", "Al Smith", -1.5),
 ]  # fmt: skip
@@ -48,7 +49,8 @@ def _network(ax: plt.Axes) -> None:
     nx.draw_networkx_nodes(network, place, ax=ax, node_color=colours, cmap="tab10", node_size=28)
     ax.set_axis_off()
     best = modularity(network, result.objective)
-    ax.set_title(f"Networks: communities of Les Misérables,\nmodularity {best:.3f}, {result.status}")
+    found = f"modularity {best:.3f}, {result.status}"
+    ax.set_title(f"Networks: communities of Les Misérables,\n{found}")
 
 
 def _records(ax: plt.Axes) -> None:

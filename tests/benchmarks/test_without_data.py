@@ -15,7 +15,7 @@ SMALLEST = {
     "card_model": "",
     "cold_start": "--nodes 30 --repeat 1",
     "constraints": "planar/100",
-    "dual_ascent": "planar/300 --seconds 0.1",
+    "dual_ascent": "planar/3000 --seconds 1.1",
     "engines": "planar/100",
     "exact": "--family planar --max-nodes 1000",
     "fuzz": "--count 5",
