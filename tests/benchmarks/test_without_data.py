@@ -25,6 +25,7 @@ SMALLEST = {
     "scale": "--sizes 200",
     "soak": "--count 4 --host",
     "subproblems": "--instances 1 --batch 4",
+    "tables": "scale --records 200",
     "throughput": "--most 2 --engines packing",
 }
 SLOW = {"branching", "cold_start", "engines", "exact", "magnanti_wong", "soak", "subproblems"}
