@@ -26,8 +26,8 @@ from ..solve import solve
 SIDE = 7
 """Of the grid that is solved: large enough for every loop of a default solve to be needed."""
 
-ABOUT = 20
-"""Seconds that are foretold: what it takes on two cores of a laptop, or so."""
+ABOUT = 30
+"""Seconds that are foretold: what the longer half takes of a processor (benchmarks.cold_start)."""
 
 
 def example() -> Graph:
