@@ -10,10 +10,13 @@ from benchmarks import instances
 
 FOLDER = Path(instances.__file__).parent
 SMALLEST = {
+    "affinities": "--sizes 24",
     "anytime": "--only planted/1000 --times 0.05 --out anytime.jsonl",
     "branching": "--count 1 --time-limit 1",
     "card_model": "",
+    "cells": "--seeds 1",
     "cold_start": "--nodes 30 --repeat 1",
+    "communities": "--time-limit 1 --mixing",
     "constraints": "planar/100",
     "dual_ascent": "planar/3000 --seconds 1.1",
     "engines": "planar/100",
@@ -28,7 +31,10 @@ SMALLEST = {
     "tables": "scale --records 200",
     "throughput": "--most 2 --engines packing",
 }
-SLOW = {"branching", "cold_start", "engines", "exact", "magnanti_wong", "soak", "subproblems"}
+SLOW = {
+    "branching", "cells", "cold_start", "communities", "engines", "exact", "magnanti_wong", "soak",
+    "subproblems",
+}  # fmt: skip
 ELSEWHERE = {"__main__": "test_experiments.py", "gpu_compiler": "test_gpu_compiler.py"}
 """Benchmarks that other tests run."""
 
