@@ -24,7 +24,7 @@ from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.rough_master import RoughMaster
-from ..lp.row_pool import RowPool, Start
+from ..lp.row_pool import Proven, RowPool, Start
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Leaf, Reason
 from ..proofs.certificate import LowerBound
@@ -188,9 +188,12 @@ class BranchAndBound:
         if isinstance(master, RoughMaster) and node.cut:
             pool.add(all_triangles(graph.n, *graph.edges[[*node.cut][-1]].tolist()))
 
+        best: Proven | None = None
+
         def enough() -> bool:
+            nonlocal best
             if master.proven_bound > node.bound:
-                node.bound, node.why = master.proven_bound, Leaf(*pool.used)
+                node.bound, best = master.proven_bound, pool.proven
             node.exhausted = node.bound >= bounds.cutoff
             return node.exhausted
 
@@ -205,6 +208,8 @@ class BranchAndBound:
             node.start = pool.start
             candidates = _most_open(turn.x, kept | cut, graph)
             node.edge = self._best_edge(candidates, node.bound)
+        if best is not None:
+            node.why = Leaf(*pool.keep(best))
 
     def _best_edge(self, candidates: list[int], bound: float) -> int:
         """The candidate that raises the bounds of both halves most, where that is soon known."""

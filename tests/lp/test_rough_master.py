@@ -100,10 +100,10 @@ def test_the_pool_starts_an_lp_where_another_ended():
     pool.add(triangles(12))
     pool.solve(Clock(None))
     bound, start = master.proven_bound, pool.start
-    assert 0 < len(start.numbers) < len(pool.rows)
+    assert 0 < len(start.numbers) == len(pool.rows) < master.n_rows
     pool.start_from(start)
     assert master.n_rows == len(start.numbers)
-    assert np.array_equal(np.sort(pool.used[0]), start.numbers)
+    assert np.array_equal(np.sort(pool.keep(pool.proven)[0]), start.numbers)
     master._learn()
     assert master.proven_bound == pytest.approx(bound, rel=1e-12)
 
