@@ -78,7 +78,7 @@ def test_an_lp_that_closes_the_gap_is_solved_exactly_in_the_end(seed):
     tolerance = 1e-9 * np.abs(graph.weights).sum()
     master = RoughMaster(graph.weights, lambda: best)
     bounds = lambda: (master.proven_bound, best)  # noqa: E731
-    separate = CompleteGraphRows(graph, 0.0, bounds, lambda: master.blur)
+    separate = CompleteGraphRows(graph, 0.0, 10, bounds, lambda: master.blur)
     for _ in cutting_planes(master, [separate], Clock(None), forget=master.drop_slack_rows):
         assert master.proven_bound <= best + tolerance
     assert master.proven_bound >= best - tolerance
