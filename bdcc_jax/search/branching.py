@@ -20,7 +20,6 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
-from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.rough_master import RoughMaster
