@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -22,9 +23,10 @@ def main() -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, _leave)
+        start = time.perf_counter()
         from bdcc_jax.cli import main as run
 
-        code = run()
+        code = run(loading=time.perf_counter() - start)
     finally:  # argparse leaves by an exception
         _close_streams()
     if code > INTERRUPTED:

@@ -46,7 +46,7 @@ __all__ = [
     "weights_from_probabilities",
     "write",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _SUBPACKAGES = ("graphs", "image", "io", "layers", "metrics", "report", "tables")
 

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from .base.environment import install_hint
+
 try:
     from sklearn.base import BaseEstimator, ClusterMixin
     from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
@@ -16,7 +18,7 @@ try:
     from sklearn.utils.validation import validate_data
 except ImportError as missing:
     raise ImportError(
-        'CorrelationClustering needs scikit-learn: pip install "bdcc-jax[sklearn]"'
+        f"CorrelationClustering needs scikit-learn: {install_hint('sklearn')}"
     ) from missing
 
 from .base.arrays import FloatArray

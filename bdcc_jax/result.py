@@ -304,6 +304,16 @@ class Result:
 
         return plot_cluster_sizes(self, ax)
 
+    def plot_matrix(self, ax: Axes | None = None) -> Axes:
+        """Draw the weights between the nodes as a matrix, sorted by cluster, the largest first.
+
+        Squares on the diagonal are the clusters: what is blue inside of them and red outside agrees
+        with the clustering. ``ax`` as for :meth:`plot_bounds`.
+        """
+        from .show.plots import plot_matrix
+
+        return plot_matrix(self, ax)
+
     def plot_segmentation(
         self,
         image: ArrayLike,

@@ -33,7 +33,7 @@ from bdcc_jax.base import alarms
 from bdcc_jax.base import clock as clock_module
 
 from .anytime_peers import PEERS
-from .instances import Instance, add_data_option, families, fingerprint, spread
+from .instances import Instance, add_data_option, data_arguments, families, fingerprint, spread
 from .machine import commit, machine, versions
 from .markdown import table
 from .store import Record, Store, key
@@ -64,7 +64,7 @@ GRACE = 4.0
 PACKAGES = {"bioimage-cpp": "bioimage_cpp", "leidenalg": "leidenalg"}
 
 
-def ours(name: str, data: Path, limits: Sequence[float], clock: str) -> Iterator[Record]:
+def ours(name: str, data: Path | None, limits: Sequence[float], clock: str) -> Iterator[Record]:
     """A solve for every time limit, in this process, and every improvement that it told."""
     if clock == "cpu":
         clock_module.time = alarms.time = _ProcessorTime  # type: ignore[attr-defined, assignment]
@@ -124,7 +124,7 @@ def measure(
     """All runs of one method, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         if method == OURS:
-            command = [sys.executable, "-m", __spec__.name, "--data", str(arguments.data)]
+            command = [sys.executable, "-m", __spec__.name, *data_arguments(arguments.data)]
             command += ["--one", str(each), "--clock", arguments.clock]
             command += ["--times", *map(str, arguments.times)]
         else:
@@ -175,7 +175,7 @@ def report(records: Sequence[Record], clock: str, times: Sequence[float] = TIMES
     return "\n".join(lines)
 
 
-def _all(data: Path) -> list[Instance]:
+def _all(data: Path | None) -> list[Instance]:
     found = families(data)
     return [each for family in FAMILIES for each in found.get(family, [])]
 

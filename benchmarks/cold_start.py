@@ -3,7 +3,9 @@
     python -m benchmarks.cold_start
 
 Prints a Markdown table with medians, once with empty caches of compiled code and once with those
-that an earlier process left on disk.
+that an earlier process left on disk. Below it, what the first use of the command line costs, where
+two processes share the compilation: seconds of the processor of each, which other work on the
+machine changes less than the clock.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import bdcc_jax
 
@@ -42,22 +45,36 @@ print(json.dumps({"import": imported - start, "compile": first - second, "solve"
 """
 
 
+FIRST_USE = """
+import json, resource, time
+from bdcc_jax.cli.first_use import compile_first
+seconds = compile_first(quiet=True)
+child = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([time.process_time(), child.ru_utime + child.ru_stime, seconds]))
+"""
+
+
 def cold_solve(graph: Path, caches: Path) -> dict[str, float]:
     """Seconds of the parts, in a new process that keeps its compiled code in ``caches``."""
+    start = time.perf_counter()
+    parts: dict[str, float] = in_a_process(CHILD, caches, str(graph))
+    whole = time.perf_counter() - start
+    # From the start of Python to its end, as with one solve.
+    return parts | {"whole process": whole - parts["solve"]}
+
+
+def in_a_process(program: str, caches: Path, *arguments: str) -> Any:
+    """What a program prints, in a new process that keeps its compiled code in ``caches``."""
     environment = {**os.environ, "BDCC_JAX_CACHE": str(caches), "NUMBA_CACHE_DIR": str(caches)}
     environment.pop("JAX_COMPILATION_CACHE_DIR", None)  # it would win over ours
-    start = time.perf_counter()
     answer = subprocess.run(
-        [sys.executable, "-c", CHILD, str(graph)],
+        [sys.executable, "-c", program, *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    whole = time.perf_counter() - start
-    parts: dict[str, float] = json.loads(answer.stdout)
-    # From the start of Python to its end, as with one solve.
-    return parts | {"whole process": whole - parts["solve"]}
+    return json.loads(answer.stdout)
 
 
 def main() -> None:
@@ -75,6 +92,10 @@ def main() -> None:
         for state, caches in (("empty", fresh), ("warm", fresh[:1] * arguments.repeat)):
             runs = [cold_solve(path, each) for each in caches]
             print_row(state, *(f"{median(run[part] for run in runs):.2f}" for part in PARTS))
+        first = in_a_process(FIRST_USE, Path(folder) / "caches-of-the-command-line")
+        print()
+        print_header(["first use: CPU s of this process", "of the other one", "s by the clock"])
+        print_row(*(f"{seconds:.2f}" for seconds in first))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from .instances import add_data_option, instance
 from .markdown import print_header, print_row
 
 SHARE, WRONG, REPEAT = 0.1, 0.1, 5
+NAMES = ("planar/3000", "pictures/coffee-3000")
 
 
 def constrained(graph: Graph, labels: np.ndarray, wrong: float, seed: int = 0) -> Graph:
@@ -47,7 +48,7 @@ def timed(run: Callable[[], Result]) -> tuple[float, Result]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="+", metavar="family/name")
+    parser.add_argument("names", nargs="*", default=NAMES, metavar="family/name")
     add_data_option(parser)
     arguments = parser.parse_args()
     print_header(("instance", "nodes", "edges", "s", "right", "some wrong", "split"))

@@ -27,11 +27,12 @@ from .markdown import print_header, print_row
 HEADINGS = ("instance", "CPU s", "s", "triangles", "chords", "bound", "clustering", "gap %")
 SIZES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 TURNS = 10
+NAME = "planar/10000"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="family/name")
+    parser.add_argument("names", nargs="*", metavar="family/name", help=f"(default: {NAME})")
     parser.add_argument("--seconds", type=float, default=30.0, help="of the CPU (%(default)s)")
     parser.add_argument("--sweeps", action="store_true", help="time the kernels by size")
     add_data_option(parser)
@@ -41,9 +42,10 @@ def main() -> None:
         print_header(("triangles", "pairs", "sweep: CPU ns a triangle", "first-order step"))
         for size in SIZES:
             print_row(*time_kernels(size))
-    if arguments.names:
+    names = arguments.names or ([] if arguments.sweeps else [NAME])
+    if names:
         print_header(HEADINGS)
-    for name in arguments.names:
+    for name in names:
         follow(name, instance(name, arguments.data).load(), arguments.seconds)
 
 

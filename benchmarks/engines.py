@@ -120,13 +120,14 @@ def report(name: str, graph: Graph, kind: str, limit: float) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     add_data_option(parser)
-    parser.add_argument("names", nargs="*", default=NAMES, metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="(default: planar, and of DATA)")
     parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for one convergence")
     arguments = parser.parse_args()
     compilation_cache.enable()
     print_header(HEADINGS)
-    for name in arguments.names:
+    there = [name for name in NAMES if arguments.data or name.startswith("planar/")]
+    for name in arguments.names or there:
         graph = instance(name, arguments.data).load()
         for kind in arguments.engines:
             report(name, graph, kind, arguments.limit)

@@ -1,8 +1,8 @@
-"""Upper bounds of bdcc_jax and of bioimage-cpp: ``python -m benchmarks.heuristics --data FOLDER``.
+"""Upper bounds of bdcc_jax and of bioimage-cpp: ``python -m benchmarks.heuristics``.
 
-Objective and seconds per instance, all in one run. Every run of bioimage-cpp has a process of its
-own, because nothing else can end it when it takes too long. Times exclude reading, compilation and
-the construction of either side's graph object.
+Objective and seconds per instance, all in one run: those of ``--data FOLDER``, and a planar one.
+Every run of bioimage-cpp has a process of its own, because nothing else can end it when it takes
+too long. Times exclude reading, compilation and the construction of either side's graph object.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial import Delaunay, cKDTree
 
 import bdcc_jax
 from bdcc_jax import Graph
 from bdcc_jax.primal import greedy_additive, kernighan_lin, local_search
+
+from .instances import planar
 
 FAMILIES = (
     "bsds300test-rf255ucm",
@@ -39,18 +40,6 @@ OURS: dict[str, Callable[[Graph], Any]] = {
 THEIRS = ("bioimage GAEC", "bioimage GAEC + KL")
 
 Outcome = tuple[float, float]
-
-
-def planar(n: int, seed: int = 0) -> Graph:
-    """Noisy Voronoi cells on a Delaunay triangulation of random points."""
-    rng = np.random.default_rng(seed)
-    points = rng.random((n, 2))
-    triangles = Delaunay(points).simplices
-    edges = np.sort(np.vstack([triangles[:, pair] for pair in ([0, 1], [1, 2], [0, 2])]), axis=1)
-    edges = np.unique(edges, axis=0)
-    cell = cKDTree(rng.random((max(2, n // 25), 2))).query(points)[1]
-    same = cell[edges[:, 0]] == cell[edges[:, 1]]
-    return Graph(n, edges, np.where(same, 0.9, -0.9) + rng.normal(0.0, 1.0, len(edges)))
 
 
 def instances(data: Path | None, pattern: str, nodes: int) -> Iterator[tuple[str, Graph]]:

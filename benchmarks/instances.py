@@ -1,9 +1,9 @@
 """The instances of the benchmarks, by name: ``family/name``.
 
-Besides the families of the data folder there are ``pictures/coffee-3000`` (superpixels of a picture
-of scikit-image), ``planar/1000`` (a random Delaunay graph), ``planted/1000`` (a signed network with
-hidden clusters) and ``correlations/300`` (a complete graph); these take any number. Any other
-folder of instance files has families too: its subfolders.
+Instances that need no files are ``pictures/coffee-3000`` (superpixels of a picture that comes with
+scikit-image), ``planar/1000`` (a random Delaunay graph), ``planted/1000`` (a signed network with
+hidden clusters) and ``correlations/300`` (a complete graph); these take any number. A data folder
+adds its families. Any other folder of instance files has families too: its subfolders.
 """
 
 from __future__ import annotations
@@ -27,10 +27,17 @@ from bdcc_jax.base.arrays import IntArray
 from bdcc_jax.image import example_picture, superpixel_graph
 from bdcc_jax.io.formats import SUFFIXES
 
-DATA = Path(os.environ.get("BDCC_DATA", Path(__file__).parents[2] / "shared" / "data"))
-PICTURES = ("coffee-3000", "coffee-12000")
-PLANAR = ("1000", "3000", "10000")
-PLANTED = ("1000", "5000", "20000", "100000")
+DATA = Path(os.environ["BDCC_DATA"]) if os.environ.get("BDCC_DATA") else None
+"""The data folder, if there is one."""
+
+MADE = {
+    "pictures": ("coffee-3000", "coffee-12000"),
+    "planar": ("1000", "3000", "10000"),
+    "planted": ("1000", "5000", "20000", "100000"),
+    "correlations": ("60", "100"),
+}
+"""Families that need no files, and the instances of them that are run unless others are named."""
+
 SUFFIX = ".txt.gz"
 
 
@@ -52,23 +59,36 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
         "--data",
         type=Path,
         default=DATA,
-        help="folder with INDEX.tsv and family/name.txt.gz (default: $BDCC_DATA or %(default)s)",
+        help="folder with INDEX.tsv and family/name.txt.gz (default: $BDCC_DATA; without it only "
+        "instances that need no files)",
     )
 
 
-def families(data: Path) -> dict[str, list[Instance]]:
-    """Every family: those of the data folder in the order of its index, pictures and planar."""
+def data_arguments(data: Path | None) -> list[str]:
+    """What a process that is started says about the data folder."""
+    return [] if data is None else ["--data", str(data)]
+
+
+def families(data: Path | None) -> dict[str, list[Instance]]:
+    """Every family: those of the data folder in the order of its index, and those that are made."""
     found: dict[str, list[Instance]] = {}
-    with _existing(data / "INDEX.tsv").open() as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            name = row["name"].removesuffix(SUFFIX)
-            found.setdefault(row["family"], []).append(instance(name, data))
-    for family, names in (("pictures", PICTURES), ("planar", PLANAR), ("planted", PLANTED)):
+    for row in index(data):
+        name = row["name"].removesuffix(SUFFIX)
+        found.setdefault(row["family"], []).append(instance(name, data))
+    for family, names in MADE.items():
         found[family] = [instance(f"{family}/{name}", data) for name in names]
     return found
 
 
-def instance(full_name: str, data: Path = DATA) -> Instance:
+def index(data: Path | None) -> list[dict[str, str]]:
+    """The rows of the data folder's index; none without a folder."""
+    if data is None:
+        return []
+    with _existing(data / "INDEX.tsv").open() as file:
+        return list(csv.DictReader(file, delimiter="\t"))
+
+
+def instance(full_name: str, data: Path | None = None) -> Instance:
     """The instance called ``family/name``."""
     family, _, name = full_name.partition("/")
     load: Callable[[], Graph]
@@ -81,6 +101,11 @@ def instance(full_name: str, data: Path = DATA) -> Instance:
         load = partial(correlations, int(name))
     elif family == "planted":
         load = partial(planted, int(name))
+    elif data is None:
+        raise SystemExit(
+            f"{full_name} is in a data folder: say where with --data; without one there are "
+            f"{', '.join(MADE)}"
+        )
     else:
         load = partial(bdcc_jax.read, _existing(data / f"{full_name}{SUFFIX}"))
     return Instance(family, name, load)

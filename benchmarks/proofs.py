@@ -12,7 +12,6 @@ bound is its word. Fails if a bound exceeds a published optimum.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from bdcc_jax import Graph, Options, Result, solve, verify
 
 from .baselines import triangle_mip
 from .exact import AGREEMENT
-from .instances import SUFFIX, Instance, add_data_option, correlations, families
+from .instances import SUFFIX, Instance, add_data_option, correlations, families, index
 from .markdown import print_header, print_row
 
 HEADINGS = (
@@ -32,10 +31,9 @@ HEADINGS = (
 HIGHS = Options(integer="whole")
 
 
-def published(data: Path) -> dict[str, tuple[str, str]]:
+def published(data: Path | None) -> dict[str, tuple[str, str]]:
     """The optimum of every instance of the index, if one is known, and what is said of it."""
-    with (data / "INDEX.tsv").open() as file:
-        rows = list(csv.DictReader(file, delimiter="\t"))
+    rows = index(data)
     known = ((row["known_opt"], row["note"].rpartition(";")[2].strip()) for row in rows)
     return dict(zip((row["name"].removesuffix(SUFFIX) for row in rows), known, strict=True))
 
@@ -102,7 +100,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add_data_option(parser)
-    parser.add_argument("--family", nargs="+", default=["cp-lib"], help="which families")
+    parser.add_argument("--family", nargs="+", help="(default: cp-lib, or without data made ones)")
     parser.add_argument("--name", nargs="+", help="only instances whose name begins like this")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each solve")
     parser.add_argument("--highs", action="store_true", help="HiGHS' ILP solver beside it")
@@ -114,8 +112,11 @@ def main() -> None:
     more += ("MIP value", "its bound", "s") if arguments.highs_mip else ()
     print_header((*HEADINGS, *more, *(("certificate",) if arguments.verify else ())))
     solve(correlations(40))  # what compiles on first use compiles now
-    for family in arguments.family:
-        for each in families(arguments.data)[family]:
+    there = families(arguments.data)
+    for family in arguments.family or ["correlations" if arguments.data is None else "cp-lib"]:
+        if family not in there:
+            parser.error(f"no family {family!r}; there are {', '.join(there)}")
+        for each in there[family]:
             if not arguments.name or each.name.startswith(tuple(arguments.name)):
                 run(each, known.get(str(each), ("", "")), arguments)
 

@@ -3,7 +3,8 @@
     python -m benchmarks.scale --sizes 1000 10000 100000 1000000
 
 Prints two Markdown tables: planar graphs, with the fitted exponents of time against size, and large
-instances of the data folder. Each solve has its own process, so that the peak memory is its own.
+instances of the data folder, if one is given. Each solve has its own process, so that the peak
+memory is its own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import bdcc_jax
 from bdcc_jax import Result
 
-from .instances import add_data_option, instance, planar
+from .instances import add_data_option, data_arguments, instance, planar
 from .markdown import print_header, print_row
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
@@ -54,7 +55,7 @@ class Figures:
     memory_before: float
 
 
-def solve_here(name: str, data: Path, time_limit: float) -> Figures:
+def solve_here(name: str, data: Path | None, time_limit: float) -> Figures:
     """Solve in this process, after a small solve that compiles what has to be compiled."""
     bdcc_jax.solve(planar(300))
     graph = instance(name, data).load()
@@ -74,9 +75,9 @@ def solve_here(name: str, data: Path, time_limit: float) -> Figures:
     )
 
 
-def solve_apart(name: str, data: Path, time_limit: float) -> Figures:
+def solve_apart(name: str, data: Path | None, time_limit: float) -> Figures:
     """Solve in a process of its own."""
-    command = [sys.executable, "-m", __spec__.name, "--data", str(data)]
+    command = [sys.executable, "-m", __spec__.name, *data_arguments(data)]
     command += ["--one", name, "--time-limit", str(time_limit)]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return Figures(**json.loads(answer.stdout))
@@ -124,15 +125,17 @@ def main() -> None:
         "--instances",
         nargs="*",
         choices=DATA_TIME_LIMITS,
-        default=list(DATA_TIME_LIMITS),
-        help="of the data folder, each with its own time limit; none to skip",
+        help="of the data folder, each with its own time limit (default: all; none to skip)",
     )
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(asdict(solve_here(arguments.one, arguments.data, arguments.time_limit))))
         return
-    for name in arguments.instances:  # what is missing is better missed now than in an hour
+    names = arguments.instances
+    if names is None:
+        names = [] if arguments.data is None else list(DATA_TIME_LIMITS)
+    for name in names:  # what is missing is better missed now than in an hour
         instance(name, arguments.data)
     if arguments.sizes:
         print_header(HEADINGS)
@@ -146,9 +149,9 @@ def main() -> None:
             f"\nExponent of time against nodes: {exponent(converged)} until the LP is done, "
             f"{exponent(proven)} until the optimum is proven.\n"
         )
-    if arguments.instances:
+    if names:
         print_header(HEADINGS)
-        for name in arguments.instances:
+        for name in names:
             report(solve_apart(name, arguments.data, DATA_TIME_LIMITS[name]))
 
 

@@ -135,7 +135,7 @@ def test_without_scikit_learn():
         "except ImportError as error: print(error)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip().endswith('pip install "bdcc-jax[sklearn]"')
+    assert run.stdout.strip().endswith('pip install ".[sklearn]" in a clone of bdcc_jax')
     assert "CorrelationClustering" in dir(bdcc_jax)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = bdcc_jax.nothing

@@ -13,7 +13,7 @@ from oracles import random_graph
 import bdcc_jax
 from bdcc_jax import Graph, Options, Status, cli
 from bdcc_jax.report import MOST_ROUNDS, html_report
-from bdcc_jax.show.plots import LOWER_COLOUR, UPPER_COLOUR
+from bdcc_jax.show.plots import BAR_COLOUR, LOWER_COLOUR, UPPER_COLOUR
 
 SCRIPT = "<script>document.title='?'</script>"
 PICTURE = '"><img src=x onerror="document.title=\'attacked\'">&amp;'
@@ -54,11 +54,13 @@ class Page(HTMLParser):
             for name, value in attributes.items():
                 assert not name.startswith("on")
                 assert name not in ("src", "srcset", "action", "formaction")
-                assert not name.endswith("href") or value.startswith("#")
+                inside = ("#", "data:image/png;base64,")
+                assert not name.endswith("href") or value.startswith(inside)
         assert "@import" not in self.text
         ids = [attributes.get("id") for _, attributes in self.elements]
         for _, attributes in self.elements:
-            if target := attributes.get("xlink:href"):
+            target = attributes.get("xlink:href", "")
+            if target.startswith("#"):
                 assert ids.count(target[1:]) == 1  # not that of another picture
         return self
 
@@ -66,7 +68,7 @@ class Page(HTMLParser):
 def test_everything_is_there():
     result = bdcc_jax.solve(HARD, options=Options(presolve=False, ball_size=32))
     page = Page(html_report(result, "an instance", {"seed": 7})).check_harmless()
-    assert [tag for tag, _ in page.elements].count("svg") == 3
+    assert [tag for tag, _ in page.elements].count("svg") == 4
     for text in (
         "an instance",
         result.status.explanation,
@@ -101,6 +103,39 @@ def test_long_and_odd_runs():
     )
     assert "None were needed" in Page(html_report(open_gap)).check_harmless().text
     Page(html_report(bdcc_jax.solve(Graph(1, [], [])))).check_harmless()
+
+
+def test_the_clustering_is_shown():
+    picture, superpixels = np.linspace(0, 1, 10).reshape(2, 5), np.arange(10).reshape(2, 5)
+    result = bdcc_jax.solve(HARD)
+    page = Page(html_report(result, picture=(picture, superpixels))).check_harmless()
+    assert f"{result.n_clusters} regions" in page.text
+    assert "blue attracts" not in page.text
+    assert "blue attracts, red repels" in Page(html_report(result)).text
+
+
+def test_advice_where_a_gap_is_left():
+    result = bdcc_jax.solve(HARD)
+    assert "as far as is proven" not in Page(html_report(result)).text
+    cut_short = replace(
+        result, status=Status.TIME_LIMIT, lower_bound=result.objective - abs(result.objective)
+    )
+    text = Page(html_report(cut_short)).check_harmless().text
+    assert "The gap is 100 %" in text
+    assert "The instance is dense" in text
+
+
+def test_other_is_explained_and_nothing_is_said_twice():
+    text = Page(html_report(bdcc_jax.solve(HARD, options=Options(presolve=False)))).text
+    assert "other: what lies between these" in text
+    assert text.count("lower bound") == 2 + 1  # above, in the legend, and as a heading of rounds
+
+
+def test_plots_follow_a_dark_page():
+    page = html_report(bdcc_jax.solve(HARD, options=Options(presolve=False)))
+    assert "prefers-color-scheme: dark" in page
+    for colour in ("#0a0b0c", BAR_COLOUR, LOWER_COLOUR, UPPER_COLOUR):
+        assert colour not in page.partition("</style>")[2]
 
 
 def test_notebook_table():
@@ -142,7 +177,7 @@ def test_without_matplotlib_nothing_starts(folder, capsys, monkeypatch):
     monkeypatch.setattr(cli.solve, "solve_graph", None)
     with pytest.raises(SystemExit):
         cli.main(["solve", "graph.txt", "--report", "run.html"])
-    assert 'pip install "bdcc-jax[plot]"' in capsys.readouterr().err
+    assert 'pip install ".[plot]"' in capsys.readouterr().err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names that are not Unicode")

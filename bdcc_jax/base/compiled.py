@@ -34,6 +34,12 @@ def compiled(function: Function) -> Function:
     return decorated
 
 
+def is_missing(function: Callable[..., Any]) -> bool:
+    """Whether the machine code of a compiled function is to be kept on disk, and is not there."""
+    file = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    return file is not None and not file._load_index()
+
+
 def inlined(function: Function) -> Function:
     """For what compiled functions call, and nobody else: compiled with them, and much sooner.
 

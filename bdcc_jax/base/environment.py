@@ -9,6 +9,11 @@ NEEDED = ("bdcc-jax", "highspy", "jax", "jaxlib", "numba", "numpy", "scipy")
 EXTRAS = ("cvxpylayers", "scikit-image", "scikit-learn", "matplotlib", "rich", "networkx", "pandas")
 
 
+def install_hint(extra: str) -> str:
+    """How to get the packages of an extra; nothing is published yet, so from a clone."""
+    return f'pip install ".[{extra}]" in a clone of bdcc_jax'
+
+
 def package_version(package: str = "bdcc-jax") -> str:
     """Return the version of an installed package, or say that it is not installed."""
     try:

@@ -4,21 +4,48 @@ from collections.abc import Sequence
 
 from ..base.environment import package_version
 from ..base.interrupts import is_interrupt
-from . import batch, certify, cluster, convert, demo, doctor, info, solve, verify, version
+from . import (
+    batch,
+    certify,
+    cluster,
+    completion,
+    convert,
+    demo,
+    doctor,
+    info,
+    solve,
+    verify,
+    version,
+)
 from .common import INTERRUPTED, Parser, complain
+from .logs import logged
 from .signals import SIGNALS
 
-COMMANDS = (solve, cluster, batch, certify, verify, info, convert, demo, doctor, version)
+COMMANDS = (
+    solve,
+    cluster,
+    batch,
+    certify,
+    verify,
+    info,
+    convert,
+    demo,
+    doctor,
+    completion,
+    version,
+)
 """The subcommands, in the order of ``bdcc-jax --help``."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, loading: float = 0.0) -> int:
     """Run the command line.
 
     Parameters
     ----------
     argv : sequence of str, optional
         The arguments; those of the process if not given.
+    loading : float
+        Seconds that the process has spent on imports, for the summaries.
 
     Returns
     -------
@@ -37,13 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="bdcc-jax", description="Exact correlation clustering (minimum cost multicut)."
     )
     parser.add_argument("--version", action="version", version=f"bdcc-jax {package_version()}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        added = commands.add_parser(command.__name__.rpartition(".")[2], help=command.HELP)
-        command.add_arguments(added)
-        added.set_defaults(run=command.run)
+    parser.set_defaults(loading=loading, commands=_add_subcommands(parser))
     arguments = parser.parse_args(argv)
-    with SIGNALS.minded():
+    with SIGNALS.minded(), logged(getattr(arguments, "log_level", None)):
         try:
             code = int(arguments.run(arguments))
         except (KeyboardInterrupt, SystemError) as error:
@@ -52,3 +75,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             complain("interrupted")
             code = INTERRUPTED
         return SIGNALS.exit_code or code
+
+
+def _add_subcommands(parser: Parser) -> dict[str, Parser]:
+    """Add all subcommands; returns their parsers by name."""
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    parsers = {}
+    for command in COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        parsers[name] = commands.add_parser(name, help=command.HELP)
+        command.add_arguments(parsers[name])
+        parsers[name].set_defaults(run=command.run)
+    return parsers

@@ -1,14 +1,16 @@
 """``bdcc-jax batch``: a folder of instances to a folder of results, again and again if need be.
 
 Every instance NAME has two files in the output folder: ``NAME.labels.npy``, and ``NAME.json`` with
-the summary, which is written last and in one go. An instance is finished if its summary is there
-and says so, for the same content and the same settings; anything else is done (again). Only what
-the time limit of an instance ended depends on that limit: it is done again if there is more time
-now.
+the summary, which is written last and in one go; ``summary.csv`` has a line for each. An instance
+is finished if its summary is there and says so, for the same content and the same settings;
+anything else is done (again). Only what the time limit of an instance ended depends on that limit:
+it is done again if there is more time now.
 """
 
 import argparse
+import csv
 import hashlib
+import io
 import json
 import sys
 from dataclasses import asdict
@@ -38,6 +40,11 @@ from .common import (
 )
 from .options import add_options, read_device, read_options
 
+COLUMNS = (
+    "file", "status", "objective", "lower_bound", "relative_gap", "n", "m", "n_clusters", "seconds",
+)  # fmt: skip
+"""Of ``summary.csv``: the file, and what its summary says."""
+
 HELP = "cluster all graphs in a folder; what is finished is not done again"
 
 
@@ -45,7 +52,7 @@ def add_arguments(command: Parser) -> None:
     """What may be said on the command line."""
     add = command.add_argument
     add("folder", metavar="DIR", help="its files, whatever 'solve' reads; no subfolders")
-    add("--out", required=True, metavar="DIR", help="NAME.json and NAME.labels.npy for each")
+    add("--out", required=True, metavar="DIR", help="NAME.json, NAME.labels.npy; summary.csv")
     add("--glob", metavar="PATTERN", help="only such names; of these, what is no graph is skipped")
     add("--workers", type=int, metavar="N", help="instances in work at the same time")
     add_options(command)
@@ -94,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
             workers=arguments.workers,
             callback=observe,
         )
+    with bad_input():
+        out.write_table(files)
     counts: dict[str, int] = {}
     for result in results:
         skipped = arguments.glob is not None and _is_no_graph(result)
@@ -142,6 +151,13 @@ class _Results:
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._settings = folder, settings
+        self._table = folder / "summary.csv"
+        if self._table.exists():
+            with self._table.open("rb") as file:
+                if file.readline().strip() != ",".join(COLUMNS).encode():
+                    raise FileExistsError(
+                        f"{self._table} exists and is no summary of a batch; choose another folder"
+                    )
 
     def finished(self, file: Path, *, force: bool) -> bool:
         """Whether there is a result for this content and these settings; refuses other settings."""
@@ -185,6 +201,22 @@ class _Results:
             write_labels(result.labels, labels, force=True)
         text = json.dumps(finite(record), indent=2, allow_nan=False) + "\n"
         write_bytes(summary, text.encode(), force=True)
+
+    def write_table(self, files: list[Path]) -> None:
+        """Write a line for every instance that has a summary, of this run or an earlier one."""
+        lines = io.StringIO()
+        writer = csv.writer(lines, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for file in files:
+            try:
+                known = json.loads((self._folder / f"{file.name}.json").read_bytes())
+                values = {**known, "seconds": known.get("timings", {}).get("total")}
+            except (OSError, ValueError, AttributeError):  # not begun, or not ours
+                continue
+            writer.writerow([file.name, *(values.get(name) for name in COLUMNS[1:])])
+        table = lines.getvalue().encode(errors="backslashreplace")
+        if not self._table.exists() or self._table.read_bytes() != table:
+            write_bytes(self._table, table, force=True)
 
     def _complete(self, result: Result | Failure) -> bool:
         """Whether another run would do no better: this one was not stopped from outside."""

@@ -14,6 +14,9 @@ from ..result import Result, Status
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
+NOTICED = 0.1
+"""Summaries mention what came before the solve if it took at least so many seconds."""
+
 
 class Parser(argparse.ArgumentParser):
     """Says in one line what is wrong."""
@@ -60,6 +63,13 @@ def say(text: str) -> None:
     except OSError as error:
         complain(f"standard output: {error.strerror or error}")
         raise SystemExit(BAD_INPUT) from None
+
+
+def before_line(loading: float, compiling: float, reading: float = 0.0) -> str:
+    """What a summary says of the seconds before the solve, which its time limit does not count."""
+    parts = {"loading": loading, "compiling": compiling, "reading": reading}
+    noticed = [f"{seconds:.1f} s {part}" for part, seconds in parts.items() if seconds >= NOTICED]
+    return f"\n{'before':<13} {', '.join(noticed)}" if noticed else ""
 
 
 def exit_code(result: Result) -> int:

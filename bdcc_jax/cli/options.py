@@ -5,6 +5,7 @@ from typing import Any
 
 from ..options import Options
 from .common import Parser, at_least_0
+from .logs import LEVELS
 
 FIELDS = ("engine", "tau", "max_rounds", "memory")
 """The fields of Options that are arguments of the command line."""
@@ -16,6 +17,7 @@ def add_options(command: Parser) -> None:
     add("--device", default="auto", help="auto, cpu, gpu, gpu:N, all, or a list: gpu:0,gpu:1")
     add("--gap", type=at_least_0(float), default=0.0, help="stop at this relative gap (default: 0)")
     add("--seed", type=at_least_0(int), default=0, help="of everything random (default: 0)")
+    add("--log-level", choices=LEVELS, help="print what is logged, on standard error")
     add("--paper", action="store_true", help="run the paper to the letter: Options.paper()")
     absent = argparse.SUPPRESS  # so that Options' own defaults hold
     add("--engine", default=absent, help="auto, packing, reference or pdlp")

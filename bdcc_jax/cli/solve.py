@@ -20,7 +20,8 @@ from ..search.terms import Terms
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
 from ..solve import check_initial, solve_graph
-from .common import Parser, at_least_0, bad_input, exit_code, finite, say
+from .common import Parser, at_least_0, bad_input, before_line, exit_code, finite, say
+from .first_use import compile_first
 from .instance import (
     add_constraints,
     add_format,
@@ -32,9 +33,6 @@ from .instance import (
 )
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
-
-NOTICED = 1.0
-"""The summary mentions the time that reading took if it is at least this many seconds."""
 
 HELP = "cluster the graph in a file"
 
@@ -79,6 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         reading = time.perf_counter() - start
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, Terms.of(graph).graph, options, arguments.seed)
+    compiling = compile_first(quiet=arguments.quiet)
     result = SIGNALS.last(
         lambda: solve_graph(
             graph,
@@ -101,8 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json == "-":
             afterwards.callback(say, _as_json(result))
         elif not arguments.quiet:
-            about_reading = reading_line(reading, result.timings["total"])
-            afterwards.callback(say, result.summary() + about_reading)
+            before = before_line(arguments.loading, compiling, reading)
+            afterwards.callback(say, result.summary() + before)
         for path, content in {
             arguments.report: lambda: _page(result, arguments),
             arguments.json: lambda: _as_json(result).encode(),
@@ -129,14 +128,6 @@ def _write_labels(
 ) -> None:
     with bad_input():
         write_labels(labels, path, names=result.graph.names, force=arguments.force)
-
-
-def reading_line(reading: float, solving: float) -> str:
-    """What the summary says of the seconds that reading took: nothing unless they dominate."""
-    if reading < NOTICED or reading < solving:
-        return ""
-    text = f"{reading:.1f} s before the solve began: the time limit does not count them"
-    return f"\n{'reading':<13} {text}"
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.arrays import FloatArray
+from ..base.environment import install_hint
 from .evidence import check_probabilities, finite_map
 
 PICTURES = ("astronaut", "camera", "chelsea", "coffee", "coins", "moon", "rocket")
@@ -87,7 +88,7 @@ def skimage() -> Any:
     try:
         import skimage as module
     except ImportError as error:
-        raise ImportError('pictures need scikit-image: pip install "bdcc-jax[image]"') from error
+        raise ImportError(f"pictures need scikit-image: {install_hint('image')}") from error
     return module
 
 

@@ -14,6 +14,9 @@ LEAST_NODES, LEAST_DENSITY, MOST_PAIRS = 20, 0.25, 50_000
 completed. Smaller ones are divided sooner than their rows are found; the LPs of larger ones become
 slow by so many rows."""
 
+LEAST_DENSITY_OPEN = 0.1
+"""The same where the LP over cycles and wheels leaves a gap, of which 2-partitions close much."""
+
 
 def is_complete(graph: Graph) -> bool:
     """Whether all pairs are edges."""
@@ -25,10 +28,10 @@ def can_be_completed(graph: Graph) -> bool:
     return graph.n * (graph.n - 1) // 2 <= MOST_PAIRS
 
 
-def is_dense(graph: Graph) -> bool:
+def is_dense(graph: Graph, density: float = LEAST_DENSITY) -> bool:
     """Whether an instance is worth its missing pairs."""
     large = graph.n >= LEAST_NODES and can_be_completed(graph)
-    return large and graph.m >= LEAST_DENSITY * (graph.n * (graph.n - 1) // 2)
+    return large and graph.m >= density * (graph.n * (graph.n - 1) // 2)
 
 
 def extent(graph: Graph) -> int:

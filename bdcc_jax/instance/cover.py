@@ -90,14 +90,14 @@ def _busiest_first(edges: Adjacency, stop: BoolArray) -> BoolArray:
     heap = new_heap(n)
     for v in range(n):
         if degree[v] > 0:
-            put(heap, v, degree[v])
+            put(heap, v, float(degree[v]))
     chosen = np.zeros(n, np.bool_)
     while heap.size[0] > 0 and not stop[0]:
         known = heap.priorities[0]
         v = pop(heap)
         if degree[v] < known:  # it has dropped since v was put there
             if degree[v] > 0:
-                put(heap, v, degree[v])
+                put(heap, v, float(degree[v]))
             continue
         chosen[v] = True
         for k in range(starts[v], starts[v + 1]):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.arrays import IntArray
+from ..base.environment import install_hint
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,7 +25,7 @@ def require_pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
-        raise ImportError('tables need pyarrow: pip install "bdcc-jax[tables]"') from error
+        raise ImportError(f"tables need pyarrow: {install_hint('tables')}") from error
     return pyarrow
 
 

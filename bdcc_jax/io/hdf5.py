@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.environment import install_hint
 from .files import FormatError, inflation_limit
 
 MAGIC = b"\x89HDF\r\n\x1a\n"
@@ -104,5 +105,5 @@ def require_h5py() -> Any:
     try:
         import h5py
     except ImportError as error:
-        raise ImportError('HDF5 files need h5py: pip install "bdcc-jax[hdf5]"') from error
+        raise ImportError(f"HDF5 files need h5py: {install_hint('hdf5')}") from error
     return h5py

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.environment import install_hint
 from ..instance.graph import Graph
 from .files import FormatError
 from .text import is_integer
@@ -56,7 +57,5 @@ def _networkx() -> Any:
     try:
         import networkx
     except ImportError as error:
-        raise ImportError(
-            'GraphML and GML need networkx: pip install "bdcc-jax[networkx]"'
-        ) from error
+        raise ImportError(f"GraphML and GML need networkx: {install_hint('networkx')}") from error
     return networkx

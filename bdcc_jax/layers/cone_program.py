@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import lsmr
 
 from ..base.arrays import FloatArray
+from ..base.environment import install_hint
 from ..lp.rows import Rows
 
 PRECISION = 1e-10
@@ -153,7 +154,7 @@ def _cvxpylayers() -> Any:
         from cvxpylayers.utils.parse_args import parse_args
     except ImportError as error:
         raise ImportError(
-            'MulticutLayer needs cvxpylayers: pip install "bdcc-jax[layers]"; '
+            f"MulticutLayer needs cvxpylayers: {install_hint('layers')}; "
             "PerturbedMulticut and StructuredHinge do without"
         ) from error
     return cvxpy, parse_args

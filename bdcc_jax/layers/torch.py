@@ -38,7 +38,7 @@ class MulticutLayer(nn.Module):
     """From edge weights to relaxed edge labels, differentiable.
 
     As :class:`bdcc_jax.layers.MulticutLayer`, and with its parameters: ``graph_or_edges``,
-    ``options`` and ``n``. Needs cvxpylayers (``pip install "bdcc-jax[layers]"``).
+    ``options`` and ``n``. Needs cvxpylayers (in a clone: ``pip install ".[layers]"``).
 
     Examples
     --------

@@ -52,16 +52,20 @@ def descend(
     the cost by at most ``precision``, and violated rows, each times its y, add up to no more.
     """
     m, k = len(weights), len(right)
+    # Numbers without a sign: else every access asks whether it counts from the end, which takes
+    # longer than what is done with the entry.
+    edges, begin = indices.astype(np.uint32), starts.astype(np.uint64)
     reach_x, reach_y = np.zeros(m), np.zeros(k)
     for i in range(k):
-        for q in range(starts[i], starts[i + 1]):
+        for q in range(begin[i], begin[i + 1]):
             size = abs(values[q])
-            reach_x[indices[q]] += size
+            reach_x[edges[q]] += size
             reach_y[i] += size
     t0 = 1.0 / np.maximum(1.0, reach_x)
     s0 = 1.0 / np.maximum(1.0, reach_y)
     start_x, start_y = x.copy(), y.copy()
-    new_x, new_y, pull = np.empty(m), np.empty(k), np.empty(m)
+    new_x, new_y = np.empty(m), np.empty(k)
+    pull, ahead = np.empty(m), np.empty(m)
     p = state[0]
     length, first, before, done = 0, 0.0, 0.0, 0
     while done < most:
@@ -70,8 +74,8 @@ def descend(
         for i in range(k):
             if y[i] != 0.0:
                 yi = y[i]
-                for q in range(starts[i], starts[i + 1]):
-                    pull[indices[q]] += yi * values[q]
+                for q in range(begin[i], begin[i + 1]):
+                    pull[edges[q]] += yi * values[q]
         for e in range(m):
             new_x[e] = min(upper[e], max(lower[e], x[e] - t0[e] / p * pull[e]))
         moved = 0.0
@@ -79,11 +83,11 @@ def descend(
         for e in range(m):
             d = new_x[e] - x[e]
             moved += d * d * p / t0[e]
+            ahead[e] = new_x[e] + d
         for i in range(k):
             activity = -right[i]
-            for q in range(starts[i], starts[i + 1]):
-                e = indices[q]
-                activity += values[q] * (2.0 * new_x[e] - x[e])
+            for q in range(begin[i], begin[i + 1]):
+                activity += values[q] * ahead[edges[q]]
             new_y[i] = max(0.0, y[i] + s0[i] * p * activity)
             d = new_y[i] - y[i]
             moved += d * d / (s0[i] * p)
@@ -119,9 +123,9 @@ def descend(
             for i in range(k):
                 bound -= new_y[i] * right[i]
                 activity = -right[i]
-                for q in range(starts[i], starts[i + 1]):
-                    pull[indices[q]] += new_y[i] * values[q]
-                    activity += values[q] * new_x[indices[q]]
+                for q in range(begin[i], begin[i + 1]):
+                    pull[edges[q]] += new_y[i] * values[q]
+                    activity += values[q] * new_x[edges[q]]
                 violated += max(0.0, activity) * new_y[i]
             for e in range(m):
                 cost += weights[e] * new_x[e]

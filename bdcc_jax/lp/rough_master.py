@@ -29,7 +29,7 @@ PROBE = 80
 AT_A_TIME, ENTRIES_AT_A_TIME = 500, 2e7
 """Iterations, and entries of rows that they read, between two looks at the clock."""
 
-WORK = 0.06
+WORK = 0.03
 """An iteration on one entry of a row, in units of the clock's work."""
 
 BLURRED, SHARP = 0.01, 1e-6

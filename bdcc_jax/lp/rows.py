@@ -98,6 +98,41 @@ class Rows:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
 
+class GrowingRows:
+    """Rows to which others are appended, time and again, without a copy of all of them each time.
+
+    Examples
+    --------
+    >>> growing = GrowingRows()
+    >>> growing.append(Rows.from_cycles([np.array([4, 2, 7])]))
+    >>> before = growing.rows
+    >>> growing.append(Rows.from_cycles([np.array([1, 0, 3, 5])]))
+    >>> growing.rows.starts.tolist(), growing.rows.indices.tolist(), len(before)
+    ([0, 3, 7], [4, 2, 7, 1, 0, 3, 5], 1)
+    """
+
+    def __init__(self) -> None:
+        self._arrays = Rows.empty().to_arrays()  # with room behind the rows
+        self.rows = Rows.empty()
+
+    def append(self, more: Rows) -> None:
+        """Put rows behind the others; what was read from ``rows`` before stays as it was."""
+        old, first, entry = self.rows, len(self.rows), int(self.rows.starts[-1])
+        views = {}
+        for name, part in more.to_arrays().items():
+            begin = entry if name in ("indices", "values") else first
+            if name == "starts":
+                begin, part = first + 1, part[1:] + entry
+            end = begin + len(part)
+            if end > len(self._arrays[name]):
+                larger = np.empty(2 * end, dtype=part.dtype)
+                larger[:begin] = getattr(old, name)
+                self._arrays[name] = larger
+            self._arrays[name][begin:end] = part
+            views[name] = self._arrays[name][:end]
+        self.rows = Rows.from_arrays(views)
+
+
 @compiled
 def _keys(
     starts: NDArray[np.int64],

@@ -171,7 +171,10 @@ def _undo(
                 one[clusters[i]] = first = i
             label[slots[i]] = n_slots + first
     fresh = n_slots + len(slots)
-    merged = np.arange(fresh + np.count_nonzero(kinds == WEAKENED))  # a union-find forest of labels
+    most = fresh
+    for i in range(len(kinds)):
+        most += kinds[i] == WEAKENED
+    merged = np.arange(most)  # a union-find forest of labels
     for i in range(len(kinds) - 1, -1, -1):
         kind, s, t = kinds[i], a[i], b[i]
         if kind in (SPLIT, ATTRACTED):  # whole clusters become one

@@ -85,7 +85,9 @@ def anneal(
             size[own] -= 1
             size[chosen] += 1
             labels[v] = chosen
-    labels[:] = first_appearance(labels, 2 * n)
+    renumbered = first_appearance(labels, 2 * n)
+    for v in range(n):
+        labels[v] = renumbered[v]
     return total, work
 
 

@@ -128,7 +128,9 @@ def anneal_dense(
         _move(matrix, labels, state, v, target)
         total += gain
         moves += 1
-    labels[:] = first_appearance(labels, n)
+    renumbered = first_appearance(labels, n)
+    for v in range(n):
+        labels[v] = renumbered[v]
     return total, int(STEP_WORK * steps + MOVE_WORK * n * (moves + n))
 
 

@@ -118,7 +118,7 @@ def contract(
                     first[b] = h
                     degree[b] += 1
                     # The pair (a, c) stays in the table: nobody will ask for it again.
-                    table[slot] = _key(n, b, c), e
+                    table[slot, 0], table[slot, 1] = _key(n, b, c), e
                     keys += 1
             h = rest
         if 2 * keys > len(table):
@@ -143,7 +143,8 @@ def _new_table(n: int, ends: IntArray, merged: BoolArray) -> IntArray:
     for e in range(len(merged)):
         if not merged[e]:
             a, b = ends[2 * e], ends[2 * e + 1]
-            table[_slot(table, n, a, b)] = _key(n, a, b), e
+            slot = _slot(table, n, a, b)
+            table[slot, 0], table[slot, 1] = _key(n, a, b), e
     return table
 
 

@@ -67,8 +67,8 @@ HARD_LP = 100_000
 PROGRESS = 0.01
 """Odd wheels have to close this share of the gap, or there will be no more of them."""
 
-PAYS = 0.05
-"""The same share for the rows over pairs of a dense instance, of ten rounds."""
+PAYS, PATIENCE = 0.05, 10
+"""The same share for the rows over pairs of a dense instance, and in how many rounds."""
 
 FEW, MANY_ROOTS = 0.003, 10_000
 """With so many roots, the LP ends when no more than this share of them are violated: what it still
@@ -316,7 +316,7 @@ class Benders:
             both = lambda: (master.proven_bound, self._bounds.cutoff)  # noqa: E731
             least = lambda: master.blur  # noqa: E731
             first = self._engine.separate
-            separators = [CompleteGraphRows(self._graph, PAYS, both, least, first)]
+            separators = [CompleteGraphRows(self._graph, PAYS, PATIENCE, both, least, first)]
         elif self._problem.restricted:
             limits = lambda: (self._bounds.lower, self._bounds.upper)  # noqa: E731
             weights = self._graph.weights

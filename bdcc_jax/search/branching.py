@@ -20,11 +20,10 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
-from ..instance.graph import Graph
 from ..lp.lagrangian import Lagrangian
 from ..lp.master import Master
 from ..lp.rough_master import RoughMaster
-from ..lp.row_pool import RowPool, Start
+from ..lp.row_pool import Proven, RowPool, Start
 from ..lp.rows import Rows
 from ..proofs.branching_proof import Branching, Leaf, Reason
 from ..proofs.certificate import LowerBound
@@ -32,25 +31,20 @@ from ..separation.complete import CompleteGraphRows
 from ..separation.separation import Separation
 from ..separation.two_partitions import all_triangles
 from .bounds import Bounds
+from .branching_rule import BranchingRule
 from .cutting_planes import Separator, cutting_planes
 from .problem import Problem
-
-FRACTIONAL = 1e-6
-"""A value of x this far from 0 and 1 is fractional."""
 
 FUTILE = 500
 """So many leaves are divided whose gap is within HiGHS' tolerances: beside heavy weights its LP
 does not see the light ones, and the tree would have to list all that these can do."""
 
-WHEELS_PAY, PAYS = 0.05, 0.1
-"""Odd wheels, and rows over pairs, have to close this share of a leaf's gap, or it is divided."""
+WHEELS_PAY = 0.05
+"""Odd wheels have to close this share of a leaf's gap, or it is divided."""
 
-
-CANDIDATES = 8
-"""So many edges are tried before a leaf is divided by one of them."""
-
-NO_GAIN = 1e-3
-"""The bound of a half rises at least by this share of the gap: then the other half counts."""
+PAYS, PATIENCE = 0.3, 3
+"""The same share for the rows over pairs of a dense instance, and in how many rounds: a leaf that
+rows would close in a dozen rounds at best is divided sooner."""
 
 
 class Node:
@@ -110,6 +104,7 @@ class BranchAndBound:
         self._pool = RowPool(master)
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
+        self._rule = BranchingRule(self._graph, master, clock)
         self._futile = 0
 
     @property
@@ -188,9 +183,12 @@ class BranchAndBound:
         if isinstance(master, RoughMaster) and node.cut:
             pool.add(all_triangles(graph.n, *graph.edges[[*node.cut][-1]].tolist()))
 
+        best: Proven | None = None
+
         def enough() -> bool:
+            nonlocal best
             if master.proven_bound > node.bound:
-                node.bound, node.why = master.proven_bound, Leaf(*pool.used)
+                node.bound, best = master.proven_bound, pool.proven
             node.exhausted = node.bound >= bounds.cutoff
             return node.exhausted
 
@@ -203,22 +201,9 @@ class BranchAndBound:
             near = bounds.upper - node.bound <= bounds.noise
             node.exhausted = near or bool((kept | cut).all())
             node.start = pool.start
-            candidates = _most_open(turn.x, kept | cut, graph)
-            node.edge = self._best_edge(candidates, node.bound)
-
-    def _best_edge(self, candidates: list[int], bound: float) -> int:
-        """The candidate that raises the bounds of both halves most, where that is soon known."""
-        master = self._master
-        if not isinstance(master, RoughMaster):
-            return candidates[0]
-        gap = self._bounds.cutoff - bound  # more than this is no gain
-        with self._clock.measure("master"):
-            gains = [
-                [min(gap, master.probe(edge, way, self._clock) - bound) for way in (0.0, 1.0)]
-                for edge in candidates
-            ]
-        least = NO_GAIN * gap
-        return candidates[int(np.argmax(np.maximum(gains, least).prod(axis=1)))]
+            node.edge = self._rule.choose(turn.x, kept | cut, node.bound, bounds.cutoff)
+        if best is not None:
+            node.why = Leaf(*pool.keep(best))
 
     def _separators(
         self, kept: BoolArray, cut: BoolArray, bounds: Callable[[], tuple[float, float]]
@@ -226,7 +211,7 @@ class BranchAndBound:
         graph = self._graph
         master = self._master
         if isinstance(master, RoughMaster):
-            return [CompleteGraphRows(graph, PAYS, bounds, lambda: master.blur)]
+            return [CompleteGraphRows(graph, PAYS, PATIENCE, bounds, lambda: master.blur)]
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = np.select([kept, cut], [size, -size], graph.weights)
@@ -236,14 +221,3 @@ class BranchAndBound:
 def _box(kept: BoolArray, cut: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Bounds on x."""
     return np.where(cut, 1.0, 0.0), np.where(kept, 0.0, 1.0)
-
-
-def _most_open(x: FloatArray, decided: BoolArray, graph: Graph) -> list[int]:
-    """Edges to divide by, the best first: fractional, and of much weight."""
-    fractional = np.minimum(x, 1.0 - x)
-    if fractional.max() <= FRACTIONAL:  # a clustering, and a bound that is short of it by rounding
-        fractional = np.ones(graph.m)
-    size = np.abs(graph.weights) + np.abs(graph.weights).mean()
-    score = np.where(decided, -1.0, fractional * size)
-    best = np.argsort(-score, kind="stable")[:CANDIDATES]
-    return [int(edge) for edge in best if edge == best[0] or score[edge] > 0.0]

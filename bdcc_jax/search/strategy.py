@@ -6,7 +6,7 @@ import numpy as np
 
 from ..base.arrays import IntArray
 from ..base.sums import sum_down, sum_up
-from ..instance.completion import completed, is_complete, is_dense
+from ..instance.completion import LEAST_DENSITY_OPEN, completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..instance.graph import Graph
 from ..lp.rows import Rows
@@ -171,10 +171,9 @@ def _solve_scales(job: Job, rest: Presolved, scale: IntArray) -> None:
         job.bounds.tolerance = sum_up(share)
 
 
-def _complete(job: Job) -> None:
+def _complete(job: Job, rows: Rows) -> None:
     """Solve a dense instance with pairs of weight 0 in place of those that are no edges."""
     graph, place = completed(job.graph)
-    rows = job.rows
     job.log("completing %d edges to %d pairs", job.graph.m, graph.m)
     job.solve_instead(
         Substitute(
@@ -189,12 +188,17 @@ def _complete(job: Job) -> None:
     )
 
 
+def _is_worth_pairs(graph: Graph) -> bool:
+    """Whether an instance whose LP leaves a gap gets all its pairs before it is divided."""
+    return is_dense(graph, LEAST_DENSITY_OPEN) and not is_complete(graph)
+
+
 def _solve(job: Job) -> None:
     graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
     restricted = job.problem.restricted
     dense = is_dense(graph) and not restricted
     if setting.options.odd_wheels and dense and not is_complete(graph):
-        _complete(job)
+        _complete(job, job.rows)
         return
     ascent = job.problem.multicut and ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
@@ -240,6 +244,9 @@ def _solve(job: Job) -> None:
             job.log("HiGHS' branch and bound on %d edges", graph.m)
             benders.integrate()
         elif not restricted and divide(job, benders):
+            return
+        elif setting.options.odd_wheels and not restricted and _is_worth_pairs(graph):
+            _complete(job, benders.lp[0])
             return
     job.log("branch and bound on %d edges", graph.m)
     with benders.clusterings.searching(job.heuristics, at_once=is_dense(graph)):

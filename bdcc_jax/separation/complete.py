@@ -29,9 +29,6 @@ STALLED = 10.0
 FEW = 1
 """The search for 2-partitions of any size waits until there are fewer other rows for every node."""
 
-WINDOW = 10
-"""Progress is measured over so many rounds."""
-
 
 class CompleteGraphRows:
     """Triangles and 2-partition inequalities for the loop.
@@ -40,8 +37,8 @@ class CompleteGraphRows:
     ----------
     graph : Graph
         A complete graph; weights may be 0.
-    share : float
-        Of the gap, which all but triangles have to close in WINDOW rounds, else there are no more.
+    share, rounds : float, int
+        Of the gap, which all but triangles have to close in so many rounds, else there are no more.
     bounds : callable
         Returns the lower and the upper bound as they are now.
     least : callable
@@ -54,12 +51,13 @@ class CompleteGraphRows:
         self,
         graph: Graph,
         share: float,
+        rounds: int,
         bounds: Callable[[], tuple[float, float]],
         least: Callable[[], float],
         first: Callable[[FloatArray, Clock], Separation] | None = None,
     ) -> None:
         self._graph, self._ids = graph, pair_ids(graph.n)
-        self._share, self._bounds = share, bounds
+        self._share, self._rounds, self._bounds = share, rounds, bounds
         self._least, self._first = least, first
         self._before = -inf  # the lower bound when cycles were last looked for
         self._lower: list[float] = []  # the bounds of the rounds since then
@@ -80,7 +78,7 @@ class CompleteGraphRows:
         n, ids = self._graph.n, self._ids
         lower, upper = self._bounds()
         self._lower.append(lower)
-        before = self._lower[-WINDOW - 1] if len(self._lower) > WINDOW else -inf
+        before = self._lower[-self._rounds - 1] if len(self._lower) > self._rounds else -inf
         pays = lower - before >= self._share * (upper - lower)
         least = self._least() if pays else STALLED * self._least()
         triangles, worst = violated_triangles(ids, x, TRIANGLES * n, least)

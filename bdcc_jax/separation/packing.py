@@ -216,7 +216,8 @@ def _pack(
     amounts = [0.0 for _ in range(0)]
     for number in range(passes):
         before = len(ends) - 1
-        width[:] = np.maximum(weights, 0.0)
+        for e in range(len(weights)):
+            width[e] = max(weights[e], 0.0)
         for j in range(len(negative_edges)):
             waits = violated[j] and not has_row[j]
             left[j] = -weights[negative_edges[j]] if waits else 0.0

@@ -16,7 +16,7 @@ import numpy as np
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
 from ..lp.rows import Rows
-from .two_partitions import LEAST_VIOLATION, deepest
+from .two_partitions import LEAST_VIOLATION, deepest, kept
 
 STARTS, FIRST = 300, 4
 """Searches, and how many nodes at most each begins with."""
@@ -46,8 +46,7 @@ def searched_partitions(ids: IntArray, x: FloatArray, seed: int, most: int) -> R
     in_s = rng.random((STARTS, FIRST)) < 0.4
     first[rng.random((STARTS, FIRST)) < 0.25] = -1
     code = rng.integers(2**62, size=(2, n))
-    z = np.where(ids < 0, 0.0, 1.0 - x[np.maximum(ids, 0)])
-    return deepest(ids, *_searches(z, first, in_s, code), len(x), most)
+    return deepest(ids, *_searches(kept(ids, x), first, in_s, code), len(x), most)
 
 
 @compiled
@@ -79,13 +78,18 @@ def _searches(
         for step in range(STEPS):
             best, most, to = -1, -np.inf, 0.0
             for q in range(n):
-                if until[q] > step or (b[q] == 0.0 and size >= LARGEST):
+                if until[q] > step:
                     continue
-                here = b[q] * h[q] - (b[q] < 0.0)
-                for other in (-1.0, 0.0, 1.0):
-                    gain = other * h[q] - (other < 0.0) - here
-                    if other != b[q] and gain > most:
-                        best, most, to = q, gain, other
+                join_t, join_s = h[q], -h[q] - 1.0
+                if b[q] == 0.0:
+                    if size >= LARGEST:
+                        continue
+                    gain, other = (join_t, 1.0) if join_t > join_s else (join_s, -1.0)
+                else:
+                    here, there = (join_t, join_s) if b[q] > 0.0 else (join_s, join_t)
+                    gain, other = (there - here, -b[q]) if there > 0.0 else (-here, 0.0)
+                if gain > most:
+                    best, most, to = q, gain, other
             if best < 0:
                 break
             good = most <= 0.0 and gained and total > LEAST_VIOLATION

@@ -86,8 +86,14 @@ def violated_partitions(ids: IntArray, x: FloatArray, sides: int, most: int) -> 
     >>> rows.violation(x).tolist(), rows.upper.tolist()
     ([0.5], [1.0])
     """
-    nodes, starts, amount = _stars(ids, x) if sides == 1 else _pairs(ids, x)
+    z = kept(ids, x)
+    nodes, starts, amount = _stars(z) if sides == 1 else _pairs(z)
     return deepest(ids, np.full(len(amount), sides), nodes, starts, amount, len(x), most)
+
+
+def kept(ids: IntArray, x: FloatArray) -> FloatArray:
+    """``z = 1 - x`` of every pair of nodes, as a matrix: 0 on the diagonal."""
+    return np.where(ids < 0, 0.0, 1.0 - x[np.maximum(ids, 0)])
 
 
 def deepest(
@@ -199,25 +205,25 @@ def _apart(edges: IntArray, m: int, most: int) -> IntArray:
 
 
 @compiled
-def _stars(ids: IntArray, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+def _stars(z: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """The nodes s, T of violated inequalities, where each begins, and by how much it is violated.
 
     A start t that is in a T found before is left out: it would give the same one.
     """
-    n = len(ids)
+    n = len(z)
     nodes, starts, amounts = [0 for _ in range(0)], [0], [0.0 for _ in range(0)]
-    near, z = np.empty(n, np.int64), np.empty(n)
+    near, spoke = np.empty(n, np.int64), np.empty(n)
     gain, covered, chosen = np.empty(n), np.empty(n, np.bool_), np.empty(n, np.int64)
     for s in range(n):
         k = 0
         for t in range(n):
-            if t != s and x[ids[s, t]] < 1.0 - OPEN:
-                near[k], z[k], covered[k] = t, 1.0 - x[ids[s, t]], False
+            if z[s, t] > OPEN:
+                near[k], spoke[k], covered[k] = t, z[s, t], False
                 k += 1
-        for a in np.argsort(-z[:k]):
-            if covered[a] or z[a] > 1.0 - OPEN:
+        for a in np.argsort(-spoke[:k]):
+            if covered[a] or spoke[a] > 1.0 - OPEN:
                 continue
-            gain[:k] = z[:k]
+            gain[:k] = spoke[:k]
             total, size, best = 0.0, 0, a
             while True:
                 total += gain[best]
@@ -225,9 +231,10 @@ def _stars(ids: IntArray, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray
                 size += 1
                 gain[best] = -np.inf
                 following, most = -1, GAIN
+                row = z[near[best]]
                 for q in range(k):
                     if gain[q] > -np.inf:
-                        gain[q] -= 1.0 - x[ids[near[q], near[best]]]
+                        gain[q] -= row[near[q]]
                         if gain[q] > most:
                             following, most = q, gain[q]
                 if following < 0:
@@ -245,20 +252,20 @@ def _stars(ids: IntArray, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray
 
 
 @compiled
-def _pairs(ids: IntArray, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+def _pairs(z: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
     """As above for sets S of two nodes that x holds apart by more than it holds them together."""
-    n = len(ids)
+    n = len(z)
     nodes, starts, amounts = [0 for _ in range(0)], [0], [0.0 for _ in range(0)]
     gain, chosen = np.empty(n), np.empty(n, np.int64)
     for s in range(n):
         for r in range(s + 1, n):
-            if x[ids[s, r]] < 0.5:
+            if z[s, r] > 0.5:
                 continue
-            total, size, following, most = x[ids[s, r]] - 3.0, 0, -1, GAIN
+            total, size, following, most = -2.0 - z[s, r], 0, -1, GAIN
             for q in range(n):
                 gain[q] = -np.inf
                 if q not in (s, r):
-                    gain[q] = 2.0 - x[ids[s, q]] - x[ids[r, q]]
+                    gain[q] = z[s, q] + z[r, q]
                     if gain[q] > most:
                         following, most = q, gain[q]
             while following >= 0:
@@ -267,10 +274,10 @@ def _pairs(ids: IntArray, x: FloatArray) -> tuple[IntArray, IntArray, FloatArray
                 chosen[size] = best
                 size += 1
                 gain[best] = -np.inf
-                following, most = -1, GAIN
+                following, most, row = -1, GAIN, z[best]
                 for q in range(n):
                     if gain[q] > -np.inf:
-                        gain[q] -= 1.0 - x[ids[q, best]]
+                        gain[q] -= row[q]
                         if gain[q] > most:
                             following, most = q, gain[q]
             if size < 3 or total <= LEAST_VIOLATION:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.environment import install_hint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +20,10 @@ Fill = Literal["picture", "mean", "random"]
 
 UPPER_COLOUR, LOWER_COLOUR, BAR_COLOUR = "#c2410c", "#1d4ed8", "#475569"
 OUTLINE_COLOUR = (1.0, 0.9, 0.0, 1.0)
+SQUARE_COLOUR = "#f59e0b"
+
+MOST_PIXELS, MOST_SQUARES = 300, 60
+"""Of a matrix: more nodes than this share pixels, and only the largest clusters are outlined."""
 
 
 def require_matplotlib() -> None:
@@ -26,13 +31,15 @@ def require_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "bdcc-jax[plot]"') from error
+        raise ImportError(f"plots need matplotlib: {install_hint('plot')}") from error
 
 
 def plot_bounds(result: Any, ax: Axes | None = None) -> Axes:
     """Both bounds against the time; see :meth:`bdcc_jax.Result.plot_bounds`."""
     ax = _axes(ax)
     rounds, total = result.history, result.timings["total"]
+    # At the start only this is known: no clustering costs less than all negative weights.
+    known_at_once = result.graph.negative_sum
     # What is known holds until the next round is known; the end may have come after the last one.
     seconds = [r.seconds for r in rounds] + [max([total, *(r.seconds for r in rounds)])]
     lower = [r.lower_bound for r in rounds] + [result.lower_bound]
@@ -40,6 +47,8 @@ def plot_bounds(result: Any, ax: Axes | None = None) -> Axes:
     upper = list(accumulate([*(r.upper_bound for r in rounds), result.objective], min))
     if not rounds:  # a line, not a point
         seconds, lower, upper = [0.0, total], 2 * lower, 2 * upper
+    elif seconds[0] > 0.0:
+        ax.plot([0.0, seconds[0]], [known_at_once] * 2, color=LOWER_COLOUR, lw=2.8)
     ax.fill_between(seconds, lower, upper, step="post", color="0.5", alpha=0.12, lw=0)
     # Where they meet, both can be seen.
     ax.step(seconds, lower, where="post", color=LOWER_COLOUR, lw=2.8, label="lower bound")
@@ -57,6 +66,7 @@ def plot_bounds(result: Any, ax: Axes | None = None) -> Axes:
         label="objective",
     )
     ax.set_xlim(left=0)
+    ax.set_ylim(*_limits([known_at_once, *lower] if rounds else lower, upper))
     ax.set_xlabel("seconds")
     ax.set_ylabel("cost")
     closed = result.status == "optimal" or not isfinite(result.relative_gap)
@@ -64,6 +74,45 @@ def plot_bounds(result: Any, ax: Axes | None = None) -> Axes:
     ax.set_title(f"{result.status}{gap}" + ("" if rounds else ", without a round"))
     _tidy(ax)
     ax.legend(frameon=False)
+    return ax
+
+
+def _limits(lower: list[float], upper: list[float]) -> tuple[float, float]:
+    """What is shown of the costs: all of it, unless the first bounds would flatten the rest."""
+    highest, lowest = max(upper), min(lower)
+    last = max(upper[-1] - lower[-1], upper[0] - upper[-1], 0.02 * abs(upper[-1]))
+    if last > 0.0:
+        lowest = max(lowest, upper[-1] - 12 * last)
+    room = 0.05 * (highest - lowest) or 1.0
+    return lowest - room, highest + room
+
+
+def plot_matrix(result: Any, ax: Axes | None = None) -> Axes:
+    """The weights between the nodes, sorted by cluster: see the method of ``Result``."""
+    ax = _axes(ax)
+    graph, labels = result.graph, result.labels
+    sizes = np.bincount(labels)
+    rank = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")  # the largest is 0
+    place = np.empty(graph.n, np.int64)
+    place[np.argsort(rank[labels], kind="stable")] = np.arange(graph.n)
+    side = min(graph.n, MOST_PIXELS)
+    pixel = place[graph.edges] * side // graph.n
+    weights = np.zeros((side, side))
+    for a, b in ((0, 1), (1, 0)):
+        np.add.at(weights, (pixel[:, a], pixel[:, b]), graph.weights)
+    heavy = np.quantile(np.abs(weights[weights != 0.0]), 0.95) if weights.any() else 1.0
+    shown = np.ma.masked_equal(weights, 0.0)
+    ax.imshow(shown, cmap="RdBu", vmin=-heavy, vmax=heavy, interpolation="nearest")
+    ends = np.cumsum(-np.sort(-sizes)) * side / graph.n - 0.5
+    corners = np.concatenate([[-0.5], ends])[: MOST_SQUARES + 1].tolist()
+    for a, b in pairwise(corners):
+        ax.plot([a, b, b, a, a], [a, a, b, b, a], color=SQUARE_COLOUR, lw=1.0)
+    ax.set_xlim(-0.5, side - 0.5)
+    ax.set_ylim(side - 0.5, -0.5)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    shared = "" if side == graph.n else f", {graph.n / side:.3g} nodes a pixel"
+    ax.set_title(f"blue attracts, red repels{shared}")
     return ax
 
 

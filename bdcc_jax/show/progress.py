@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from ..base.clock import Clock
+from ..base.environment import install_hint
 from ..base.records import Progress, Round
 from ..base.streams import show
 from .columns import HEADINGS, cells
@@ -35,7 +36,7 @@ def view(wish: ProgressChoice, clock: Clock) -> ProgressPrinter | LiveTable | No
         from .live import LiveTable, on_terminal
     except ImportError as error:
         if wish == "live":
-            message = 'a live table needs rich: pip install "bdcc-jax[progress]"'
+            message = f"a live table needs rich: {install_hint('progress')}"
             raise ImportError(message) from error
         return ProgressPrinter()
     return LiveTable(clock) if wish == "live" or on_terminal() else ProgressPrinter()

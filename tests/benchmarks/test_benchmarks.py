@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from oracles import brute_force, instance, random_graph
+from oracles import DATA, brute_force, instance, random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph
@@ -75,9 +75,15 @@ def test_a_missing_data_folder_is_named(tmp_path):
         instances.instance("modularity/karate", tmp_path)
 
 
+def test_without_a_data_folder_there_is_what_needs_no_files():
+    assert list(instances.families(None)) == list(instances.MADE)
+    with pytest.raises(SystemExit, match=r"karate is in a data folder: say where with --data"):
+        instances.instance("modularity/karate")
+
+
 def test_families_hold_what_the_index_lists():
     expected = instance("modularity/karate")
-    (found,) = [i for i in instances.families(instances.DATA)["modularity"] if i.name == "karate"]
+    (found,) = [i for i in instances.families(DATA)["modularity"] if i.name == "karate"]
     assert found.load().edges.tolist() == expected.edges.tolist()
 
 
@@ -109,7 +115,7 @@ def test_the_exponent_of_a_power_law():
 
 
 def test_a_solve_at_scale_is_told_in_full():
-    figures = scale.solve_here("planar/60", instances.DATA, time_limit=1e6)
+    figures = scale.solve_here("planar/60", None, time_limit=1e6)
     assert (figures.nodes, figures.status) == (60, "optimal")
     assert figures.gap == pytest.approx(0.0, abs=1e-8)
     assert figures.lp_seconds <= figures.seconds

@@ -1,4 +1,5 @@
 import json
+import logging
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,7 +9,7 @@ import pytest
 
 import bdcc_jax
 from bdcc_jax import Graph, Status, cli, write
-from bdcc_jax.cli.solve import reading_line
+from bdcc_jax.cli.common import before_line
 from bdcc_jax.image import PICTURES
 from bdcc_jax.show.progress import COLUMNS
 
@@ -240,7 +241,7 @@ def test_demo_bad_input(folder, capsys, monkeypatch):
     assert all(name in capsys.readouterr().err for name in PICTURES[:1])
     monkeypatch.setitem(sys.modules, "skimage", None)
     assert run("demo") == 2
-    assert 'pip install "bdcc-jax[image]"' in capsys.readouterr().err
+    assert 'pip install ".[image]"' in capsys.readouterr().err
 
 
 # version, and the real thing
@@ -278,11 +279,22 @@ def test_process_bad_input(folder):
     assert done.stderr == "bdcc-jax: absent.txt: No such file or directory\n"
 
 
-def test_reading_is_mentioned_where_it_dominates(folder, capsys, monkeypatch):
-    """Whoever waits much longer than the time limit learns why."""
-    monkeypatch.setattr("bdcc_jax.cli.solve.reading_line", lambda *_: "\nreading")
-    assert cli.main(["solve", "graph.txt"]) == 0
-    assert "\nreading" in capsys.readouterr().out
-    monkeypatch.undo()
-    assert reading_line(0.9, 0.1) == reading_line(5.0, 6.0) == ""
-    assert "5.0 s before the solve began" in reading_line(5.0, 4.0)
+def test_what_comes_before_a_solve_is_told_apart(folder, capsys):
+    assert cli.main(["solve", "graph.txt"], loading=1.26) == 0
+    assert "\nbefore        1.3 s loading" in capsys.readouterr().out
+    assert before_line(0.05, 0.0, 0.0) == ""
+    assert before_line(1.0, 12.0, 3.0).endswith("1.0 s loading, 12.0 s compiling, 3.0 s reading")
+
+
+def test_log_level(folder, capsys):
+    """What is logged is printed while the command runs, and only then."""
+    logger = logging.getLogger("bdcc_jax")
+    before = list(logger.handlers), logger.level
+    assert cli.main(["solve", "graph.txt", "--quiet", "--log-level", "info"]) == 0
+    assert "INFO bdcc_jax" in capsys.readouterr().err
+    assert (list(logger.handlers), logger.level) == before
+    assert cli.main(["solve", "graph.txt", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    with pytest.raises(SystemExit):
+        cli.main(["solve", "graph.txt", "--log-level", "loud"])
+    assert "invalid choice: 'loud'" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """``bdcc-jax batch``."""
 
+import csv
 import json
 import signal
 import subprocess
@@ -39,14 +40,39 @@ def test_cli_writes_results_and_does_not_do_them_again(folder, tmp_path, capsys)
     kept = {path: path.stat().st_mtime_ns for path in out.iterdir()}
     assert cli.main(command) == 0
     assert "1 of 3 done now" in capsys.readouterr().out
-    again = [path.name for path, at in kept.items() if path.stat().st_mtime_ns != at]
-    assert again == ["g1.txt.labels.npy"]
+    again = {path.name for path, at in kept.items() if path.stat().st_mtime_ns != at}
+    assert again == {"g1.txt.labels.npy", "summary.csv"}
 
     with pytest.raises(SystemExit) as error:
         cli.main([*command, "--seed", "1"])
     assert error.value.code == 2
     assert "other settings" in capsys.readouterr().err
     assert cli.main([*command, "--seed", "1", "--force", "--quiet"]) == 0
+
+
+def test_cli_writes_a_table(folder, tmp_path, capsys):
+    """It has a line for every instance, also for those of an earlier run and those that failed."""
+    out = tmp_path / "out"
+    command = ["batch", str(folder), "--out", str(out), "--quiet"]
+    assert cli.main(command) == 0
+    (folder / "g, 9.txt").write_text("nonsense")
+    assert cli.main(command) == 2
+    with (out / "summary.csv").open(newline="") as file:
+        rows = {row["file"]: row for row in csv.DictReader(file)}
+    assert list(rows) == ["g, 9.txt", "g0.txt", "g1.txt", "g2.txt"]
+    assert rows["g, 9.txt"]["status"] == "error"
+    expected = solve(folder / "g1.txt")
+    assert rows["g1.txt"]["status"] == "optimal"
+    assert float(rows["g1.txt"]["objective"]) == expected.objective
+    assert int(rows["g1.txt"]["n_clusters"]) == expected.n_clusters
+    assert float(rows["g1.txt"]["seconds"]) > 0.0
+
+    (out / "summary.csv").write_text("mine\n")
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        cli.main(command)
+    assert "summary.csv exists and is no summary of a batch" in capsys.readouterr().err
+    assert (out / "summary.csv").read_text() == "mine\n"
 
 
 def test_cli_refuses_what_is_no_result(folder, tmp_path, capsys):

@@ -144,7 +144,7 @@ def test_missing_h5py_is_noticed_before_the_work(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "h5py", None)
     monkeypatch.setattr(cli.solve, "solve_graph", None)
     assert run("solve", "graph.txt", "-o", "labels.h5") == 2
-    assert 'pip install "bdcc-jax[hdf5]"' in capsys.readouterr().err
+    assert 'pip install ".[hdf5]"' in capsys.readouterr().err
 
 
 def test_warnings_are_lines(folder, capsys):

@@ -155,7 +155,7 @@ def test_unknown_picture():
 def test_without_scikit_image(monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage", None)
     for call in (lambda: superpixel_graph(two_halves()), example_picture):
-        with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[image\]"'):
+        with pytest.raises(ImportError, match=r'pip install "\.\[image\]"'):
             call()
 
 

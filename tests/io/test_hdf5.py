@@ -175,7 +175,7 @@ def test_without_h5py(tmp_path, monkeypatch):
     path = text_file(tmp_path, general(), "g.h5")
     monkeypatch.setitem(sys.modules, "h5py", None)
     for action in (lambda: read(path), lambda: write(PATH, tmp_path / "new.h5")):
-        with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[hdf5\]"'):
+        with pytest.raises(ImportError, match=r'pip install "\.\[hdf5\]"'):
             action()
     assert [p.name for p in tmp_path.iterdir()] == ["g.h5"]
 

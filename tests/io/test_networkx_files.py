@@ -122,5 +122,5 @@ def test_what_to_install(name, monkeypatch, tmp_path):
     path = tmp_path / f"graph.{name}"
     write(Graph(2, [(0, 1)], [1.0]), path)
     monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(ImportError, match=r'need networkx: pip install "bdcc-jax\[networkx\]"'):
+    with pytest.raises(ImportError, match=r'need networkx: pip install "\.\[networkx\]"'):
         read(path)

@@ -215,7 +215,7 @@ class TestInstallation:
         self, monkeypatch
     ):
         monkeypatch.setitem(sys.modules, "cvxpylayers.utils.parse_args", None)
-        with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[layers\]"'):
+        with pytest.raises(ImportError, match=r'pip install "\.\[layers\]"'):
             MulticutLayer(TRIANGLE)
         weights = [1.0, 1.0, -3.0]
         assert PerturbedMulticut(TRIANGLE)(weights).sum() == 2

@@ -193,6 +193,22 @@ def test_rules_at_edges_occur(rule):
     assert found == 10
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_critical_cliques_are_joined(seed):
+    """Nodes with the same neighbours, themselves included, are together in cluster editing."""
+    rng = np.random.default_rng(seed)
+    groups = int(rng.integers(3, 7))
+    group = np.concatenate([np.arange(groups), rng.integers(groups, size=int(rng.integers(1, 5)))])
+    linked = np.triu(rng.random((groups, groups)) < 0.5, 1)
+    linked = linked | linked.T | np.eye(groups, dtype=bool)
+    u, v = np.triu_indices(len(group), 1)
+    unit = Graph.from_edges(u, v, np.where(linked[group[u], group[v]], 1.0, -1.0), len(group))
+    presolved = check(unit)
+    labels = presolved.lift(np.arange(presolved.graph.n))
+    twins = group[u] == group[v]
+    assert (labels[u[twins]] == labels[v[twins]]).all()
+
+
 def test_similar_nodes_are_found_at_the_best_mixture():
     """Against the minimum over all breakpoints of g(t) = sum of |t a - (1 - t) b|."""
     rng = np.random.default_rng(2)

@@ -141,7 +141,7 @@ def test_the_lp_is_between_that_of_triangles_and_the_optimum(seed):
     for everything in (False, True):
         master = Master(graph.weights)
         bounds = lambda m=master: (m.proven_bound, 1e9)  # noqa: E731
-        rows = CompleteGraphRows(graph, 0.0, bounds, lambda: VIOLATION)
+        rows = CompleteGraphRows(graph, 0.0, 10, bounds, lambda: VIOLATION)
         *_, last = cutting_planes(master, [rows if everything else triangles], Clock(None))
         assert last.converged
         values.append(master.proven_bound)

@@ -18,7 +18,7 @@ RESULT = bdcc_jax.solve(
     random_graph(np.random.default_rng(1), 10, 1.0), options=Options(presolve=False)
 )
 DECIDED = bdcc_jax.solve(Graph(3, [(0, 1), (1, 2)], [1.0, -1.0]))
-METHODS = ("plot_bounds", "plot_timings", "plot_cluster_sizes")
+METHODS = ("plot_bounds", "plot_timings", "plot_cluster_sizes", "plot_matrix")
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +46,27 @@ def test_axes(method, result, ax):
     assert plt.get_fignums() == [new.figure.number]
     for axes in (ax, new):
         axes.figure.canvas.draw()
+
+
+def test_bounds_begin_at_time_0(ax):
+    RESULT.plot_bounds(ax)
+    x, y = ax.get_lines()[0].get_data()
+    assert list(x) == [0.0, RESULT.history[0].seconds]
+    assert list(y) == [RESULT.graph.negative_sum] * 2
+    low, high = ax.get_ylim()
+    assert low < RESULT.lower_bound <= RESULT.objective < high
+
+
+def test_matrix_is_sorted_by_cluster_the_largest_first(ax):
+    """Nodes 0 and 3 are one cluster, 1, 2 and 4 the other."""
+    edges, weights = [(0, 3), (1, 2), (2, 4), (0, 1)], [1.0, 2.0, 3.0, -4.0]
+    bdcc_jax.solve(Graph(5, edges, weights)).plot_matrix(ax)
+    shown = np.ma.filled(ax.get_images()[0].get_array(), 0.0)
+    expected = np.zeros((5, 5))  # in the order 1, 2, 4, 0, 3
+    for i, j, w in ((0, 1, 2.0), (1, 2, 3.0), (3, 4, 1.0), (0, 3, -4.0)):
+        expected[i, j] = expected[j, i] = w
+    np.testing.assert_array_equal(shown, expected)
+    assert [list(line.get_xdata()[:2]) for line in ax.get_lines()] == [[-0.5, 2.5], [2.5, 4.5]]
 
 
 def test_bounds(ax):
@@ -154,5 +175,5 @@ def test_bad_segmentations(image, superpixels, fill, message):
 
 def test_without_matplotlib(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[plot\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[plot\]"'):
         RESULT.plot_bounds()

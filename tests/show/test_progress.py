@@ -201,7 +201,7 @@ def test_without_rich(monkeypatch, clock):
     monkeypatch.delitem(sys.modules, "bdcc_jax.show.live")
     monkeypatch.setitem(sys.modules, "rich.live", None)
     assert type(view(True, clock)) is ProgressPrinter
-    with pytest.raises(ImportError, match=r'pip install "bdcc-jax\[progress\]"'):
+    with pytest.raises(ImportError, match=r'pip install "\.\[progress\]"'):
         bdcc_jax.solve([[0, 1], [1, 0]], progress="live")
 
 

@@ -277,4 +277,4 @@ def test_without_pyarrow():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "[0, 0]\n"
-    assert 'ImportError: tables need pyarrow: pip install "bdcc-jax[tables]"' in done.stderr
+    assert 'ImportError: tables need pyarrow: pip install ".[tables]"' in done.stderr

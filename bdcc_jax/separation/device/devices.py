@@ -10,12 +10,13 @@ from importlib.util import find_spec
 
 import jax
 
+from ...base.environment import install_hint
 from .batched import Settings, solve_batch
 from .flow_lps import Problems
 from .limits import Check
 from .paths_of_flow import Chains
 
-INSTALL_HINT = 'pip install "bdcc-jax[cuda13]" (or [cuda12]) on a machine with an NVIDIA GPU'
+INSTALL_HINT = f"{install_hint('cuda13')} (or [cuda12]), on a machine with an NVIDIA GPU"
 
 SHARE_OF_FREE = 0.5
 """Of the memory that a device has free when a solve starts, batched work takes this share."""
