@@ -30,6 +30,9 @@ from .problem import Problem
 LEAST_VIOLATION = 1e-6
 """Triangles that are violated by less are a matter of the LP's tolerances."""
 
+WINDOW = 10
+"""Rows over pairs that are not needed for integral x have to pay within so many rounds."""
+
 
 class CountProblem(Problem):
     """Only clusterings with ``least`` to ``most`` clusters count.
@@ -102,7 +105,7 @@ class CountProblem(Problem):
         if graph.m == 0:
             return [self._numbers]
         if self.most < graph.n and is_complete(graph):
-            pairs = CompleteGraphRows(graph, pays, bounds, lambda: LEAST_VIOLATION)
+            pairs = CompleteGraphRows(graph, pays, WINDOW, bounds, lambda: LEAST_VIOLATION)
             return [lambda x, clock: _both(self._numbers(x, clock), pairs(x, clock))]
         signed = Graph._trusted(graph.n, graph.edges, weights)
         engine = PackingEngine(signed, vertex_cover(signed, "greedy", clock))
