@@ -21,6 +21,7 @@ SHOWN = {
     "cpu_gpu": 0,
     "learn_weights": 1,
     "networks": 0,
+    "panoptic": 1,
     "round_by_round": 3,
     "segment_a_picture": 0,
 }
