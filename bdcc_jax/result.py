@@ -191,6 +191,8 @@ class Result:
         return margin(self.graph, self.labels, (u, v), self._solver(time_limit))
 
     def _solver(self, time_limit: float | None) -> Again:
+        if self.graph.lifted is not None:
+            raise ValueError("alternatives and margins are not supported with lifted edges")
         if (again := self.again) is None:
             raise ValueError("this result was not made by solve, and cannot be solved again")
         return lambda graph, start: again(graph, initial=start, time_limit=time_limit)

@@ -87,7 +87,8 @@ def solve(
     initial : array_like of int, shape (n,), optional
         A clustering to start from, whoever made it. ``Result.initial_objective`` is what it costs,
         and ``Result.initial_gap`` how much less any other can cost at most. One that violates
-        constraints is changed until it does not.
+        constraints, or has clusters that ordinary edges do not connect where others are lifted, is
+        changed until it does not.
     must_link, cannot_link, groups : optional
         Only clusterings count that keep these pairs of nodes together, or apart, and no two nodes
         of a group together; see :meth:`bdcc_jax.Graph.constrained`.
@@ -254,7 +255,11 @@ class Attempt:
         self._clock, self._device = clock, device
         self._terms = terms = Terms.of(graph)
         self._problem = problem_of(terms.graph)
-        self._initial = None if initial is None else terms.lift(terms.drop(initial))
+        refined = self._problem.refined if self._problem.restricted else None
+        self._initial, self._refine = None, refined
+        if initial is not None:
+            dropped = terms.drop(initial)
+            self._initial = terms.lift(dropped if refined is None else refined(dropped)[0])
         self._bounds: Bounds | None = None
         self._reporter: Reporter | None = None
         self._job: Job | None = None
@@ -275,7 +280,7 @@ class Attempt:
             gap=self._gap,
             absolute_gap=terms.allowance(options.absolute_gap),
             constant=terms.constant,
-            refine=self._problem.refined if self._problem.restricted else None,
+            refine=self._refine,
         )
         if self._initial is not None:
             bounds.offer(terms.drop(self._initial))
@@ -319,7 +324,7 @@ class Attempt:
     def result(self) -> Result:
         """What has been found so far."""
         graph, clock, job, terms = self._graph, self._clock, self._job, self._terms
-        bounds = self._bounds or Bounds(terms.graph)
+        bounds = self._bounds or Bounds(terms.graph, refine=self._refine)
         labels = terms.lift(bounds.labels)
         objective = graph.objective(labels)
         lower = min(objective, terms.lower_bound(bounds.lower))

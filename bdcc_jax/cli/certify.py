@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         if wrong := graph.constraints.violated(labels):
             pair = graph.name(wrong[1]), graph.name(wrong[2])
             raise ValueError(f"{arguments.labels} violates {wrong[0]}: see nodes {pair}")
+        if graph.lifted is not None and graph.refined(labels)[0].max() > labels.max():
+            raise ValueError(f"{arguments.labels} has a cluster that ordinary edges do not connect")
     given, gap = graph.objective(labels), arguments.gap
 
     def answered(progress: Progress) -> bool:

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_target(target, force=arguments.force)
         graph, _ = read_instance(arguments.source, getattr(arguments, "from"))
         if arguments.drop_names:
-            graph = Graph(graph.n, graph.edges, graph.weights)
+            graph = Graph(graph.n, graph.edges, graph.weights, lifted=graph.lifted)
         write(graph, target, force=arguments.force, format=form)
     say(f"{shown(arguments.target)}: {form}, {graph.n} nodes, {graph.m} edges")
     return 0

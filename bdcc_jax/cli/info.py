@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..instance.graph import Graph
-from ..presolve import presolve
+from ..presolve import Presolved, presolve
 from ..primal import greedy_additive
 from ..search.terms import Terms
 from .common import Parser, bad_input, say
@@ -38,8 +38,8 @@ def describe(graph: Graph) -> dict[str, Any]:
     isolated = np.ones(graph.n, dtype=bool)
     isolated[graph.edges] = False
     everything = np.ones(graph.m, dtype=bool)
-    reduced = presolve(Terms.of(graph).graph)
-    left = reduced.graph if reduced.graph.m else None  # a graph needs a node even if all is decided
+    lifted = 0 if graph.lifted is None else int(graph.lifted.sum())
+    reduced = None if lifted else presolve(Terms.of(graph).graph)
     return {
         "nodes": graph.n,
         "named": graph.names is not None,
@@ -47,20 +47,24 @@ def describe(graph: Graph) -> dict[str, Any]:
         "edges": graph.m,
         "positive": int(graph.positive.sum()),
         "negative": int(graph.negative.sum()),
+        "lifted": lifted,
         "weights": _span(graph.weights),
         "magnitudes": _span(np.abs(graph.weights)),
         "whole_weights": bool((graph.weights == np.rint(graph.weights)).all()),
         "components": int(graph.components(everything).max()) + 1,
         "positive_components": int(graph.components(graph.positive).max()) + 1,
-        "presolve": asdict(reduced.removed),
-        "left": {
-            "nodes": left.n if left else 0,
-            "edges": left.m if left else 0,
-            "pieces": reduced.n_pieces if left else 0,
-        },
+        "presolve": None if reduced is None else asdict(reduced.removed),
+        "left": None if reduced is None else _left(reduced),
         "lower_bound": graph.negative_sum,
         "upper_bound": graph.objective(greedy_additive(graph)),
     }
+
+
+def _left(reduced: Presolved) -> dict[str, int]:
+    """What presolve leaves; a graph needs a node even if all is decided."""
+    graph, pieces = reduced.graph, reduced.n_pieces
+    some = graph.m > 0
+    return {"nodes": graph.n * some, "edges": graph.m, "pieces": pieces * some}
 
 
 def _span(values: np.ndarray) -> list[float] | None:
@@ -68,14 +72,12 @@ def _span(values: np.ndarray) -> list[float] | None:
 
 
 def _lines(report: dict[str, Any]) -> str:
-    removed, left = report["presolve"], report["left"]
-    rules = {rule: number for rule, number in removed.items() if rule not in ("nodes", "edges")}
-    applied = ", ".join(f"{rule} {number}" for rule, number in rules.items() if number)
     rows = {
         "file": f"{report['file']} ({report['format']})",
         "nodes": f"{report['nodes']}, {report['isolated']} without edges"
         + (", named" if report["named"] else ""),
-        "edges": f"{report['edges']}: {report['positive']} attract, {report['negative']} repel",
+        "edges": f"{report['edges']}: {report['positive']} attract, {report['negative']} repel"
+        + (f", {report['lifted']} are lifted" if report["lifted"] else ""),
         "weights": "none"
         if report["weights"] is None
         else "{:.6g} to {:.6g}".format(*report["weights"])
@@ -83,10 +85,20 @@ def _lines(report: dict[str, Any]) -> str:
         + (", all whole" if report["whole_weights"] else ""),
         "components": f"{report['components']}; {report['positive_components']} if only "
         "attractive edges count",
-        "presolve": f"leaves {left['nodes']} nodes and {left['edges']} edges"
-        + (f" in {left['pieces']} piece(s)" if left["edges"] else ": all is decided"),
-        "by rule": applied or "none applies",
+        **_presolve_lines(report["presolve"], report["left"]),
         "lower bound": f"{report['lower_bound']:.10g} (sum of the negative weights)",
         "upper bound": f"{report['upper_bound']:.10g} (greedy contraction)",
     }
     return "\n".join(f"{name:<13} {value}" for name, value in rows.items())
+
+
+def _presolve_lines(removed: dict[str, int] | None, left: dict[str, int] | None) -> dict[str, str]:
+    if removed is None or left is None:
+        return {"presolve": "none: with lifted edges it is not valid"}
+    rules = {rule: number for rule, number in removed.items() if rule not in ("nodes", "edges")}
+    applied = ", ".join(f"{rule} {number}" for rule, number in rules.items() if number)
+    return {
+        "presolve": f"leaves {left['nodes']} nodes and {left['edges']} edges"
+        + (f" in {left['pieces']} piece(s)" if left["edges"] else ": all is decided"),
+        "by rule": applied or "none applies",
+    }

@@ -1,6 +1,6 @@
 """Graphs of pixels or superpixels from affinity maps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ from ..instance.graph import Graph
 from .evidence import Weighting, check_probabilities, finite_map
 from .region_graph import Offset, Window, region_graph, renumbered
 
-LongRange = Literal["signed", "repulsive"]
+LongRange = Literal["signed", "repulsive", "lifted"]
 
 
 def graph_from_affinities(
@@ -45,10 +45,12 @@ def graph_from_affinities(
     bias : float in (0, 1)
         As in :func:`bdcc_jax.weights_from_probabilities`, where ``p`` is one minus the affinity:
         the larger, the more regions.
-    long_range : {'signed', 'repulsive'}
+    long_range : {'signed', 'repulsive', 'lifted'}
         'signed': all offsets alike; a region may then consist of parts that only a long offset
         joins. 'repulsive': nodes that no offset of length 1 joins can only repel each other, so
-        that regions hang together in space.
+        that regions hang together in space. 'lifted': the longer offsets attract and repel, but do
+        not connect; they are the lifted edges of the graph, and regions hang together by the
+        offsets of length 1.
     length_exponent : float
         The log-odds are multiplied by this power of the number of pairs of pixels; see
         :func:`graph_from_labels`.
@@ -69,7 +71,9 @@ def graph_from_affinities(
     """
     weighting = Weighting(bias, None, length_exponent)
     if long_range not in get_args(LongRange):
-        raise ValueError(f"long_range must be 'signed' or 'repulsive', not {long_range!r}")
+        raise ValueError(
+            f"long_range must be 'signed', 'repulsive' or 'lifted', not {long_range!r}"
+        )
     together = finite_map(affinities, "affinities")
     if together.ndim < 3 or together.size == 0:
         raise ValueError(
@@ -84,6 +88,8 @@ def graph_from_affinities(
         apart: FloatArray = 1.0 - together[channel][here]
         return apart
 
+    if long_range == "lifted":
+        return _lifted(nodes, steps, cut_probability, weighting), nodes
     found = region_graph(nodes, steps, cut_probability)
     weights = weighting.weights(found.evidence, found.length)
     n = int(nodes.max()) + 1
@@ -93,6 +99,32 @@ def graph_from_affinities(
         joined = np.isin(found.edges @ [n, 1], near @ [n, 1])
         weights = np.where(joined, weights, np.minimum(weights, 0.0))
     return Graph(n, found.edges, weights), nodes
+
+
+def _lifted(
+    nodes: IntArray,
+    steps: list[Offset],
+    cut_probability: Callable[[int, Window, Window], FloatArray],
+    weighting: Weighting,
+) -> Graph:
+    """Offsets of length 1 are ordinary edges, the others lifted ones, each by its own evidence."""
+    unit = [sum(map(abs, offset)) == 1 for offset in steps]
+    if not any(unit):
+        raise ValueError(
+            "long_range='lifted' needs an offset of length 1, such as (0, -1), to connect nodes"
+        )
+    parts = []
+    for wanted in (True, False):
+        channels = [i for i, is_unit in enumerate(unit) if is_unit == wanted]
+        found = region_graph(
+            nodes,
+            [steps[i] for i in channels],
+            lambda i, here, there, channels=channels: cut_probability(channels[i], here, there),  # type: ignore[misc]
+        )
+        weights = weighting.weights(found.evidence, found.length)
+        parts.append((*found.edges.T, weights))
+    (u, v, w), lifted = parts
+    return Graph.from_edges(u, v, w, int(nodes.max()) + 1, lifted=lifted)
 
 
 def _nodes(shape: tuple[int, ...], labels: ArrayLike | None, mask: ArrayLike | None) -> IntArray:

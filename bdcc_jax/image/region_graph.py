@@ -65,6 +65,8 @@ def region_graph(
         keys = np.minimum(a, b)[apart] * n + np.maximum(a, b)[apart]
         values = evidence(i, here, there)[apart]
         parts.append(_summed(keys, values, np.ones(len(keys))))  # at once, to save memory
+    if not parts:
+        return RegionGraph(np.empty((0, 2), dtype=np.int64), np.empty(0), np.empty(0))
     columns: Iterable[Any] = zip(*parts, strict=True)
     keys, total, length = _summed(*(np.concatenate(column) for column in columns))
     return RegionGraph(np.column_stack([keys // n, keys % n]), total / length, length)

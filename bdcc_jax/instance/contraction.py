@@ -70,6 +70,8 @@ def contract(graph: Graph, groups: ArrayLike, removed: BoolArray | None = None) 
     >>> smaller.lift([0, 1, 2]).tolist()
     [0, 0, 1, 2]
     """
+    if graph.lifted is not None:
+        raise ValueError("contraction knows of no lifted edges")
     groups = np.asarray(groups)
     if groups.shape != (graph.n,):
         raise ValueError(f"groups must have shape ({graph.n},), not {groups.shape}")

@@ -15,6 +15,9 @@ __all__ = ["FORMATS", "FormatError", "load", "read", "read_labels", "write", "wr
 ALWAYS_NODES = 2**24
 """Files may have this many nodes, however few edges they have."""
 
+LIFTED = ("npz", "multicut", "andres")
+"""Formats that can hold lifted edges."""
+
 NODES_PER_EDGE = 16
 """In larger files with more nodes than this for each edge, ids are surely keys, not positions."""
 
@@ -133,6 +136,10 @@ def write(
     if graph.constraints and name != "npz":
         raise ValueError(
             f"{path}: format {name!r} cannot hold must-links and cannot-links; .npz can"
+        )
+    if graph.lifted is not None and name not in LIFTED:
+        raise ValueError(
+            f"{path}: format {name!r} cannot hold lifted edges; {', '.join(LIFTED)} can"
         )
     check_target(path, force=force)
     write_bytes(path, FORMATS[name].encode(graph), force=force)

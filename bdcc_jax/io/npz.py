@@ -2,8 +2,11 @@
 
 Its arrays: ``format`` (the text ``bdcc_jax.Graph 1``), ``n``, ``edges`` (m, 2), ``weights`` (m,);
 ``names`` (one JSON list as text) if the nodes have names; ``must_link`` and ``cannot_link`` (k, 2)
-and ``groups`` (n,) if there are constraints. ``numpy.load`` reads it as it is; nothing in it is
-ever unpickled.
+and ``groups`` (n,) if there are constraints; ``lifted`` (m,) if some edges are. ``numpy.load``
+reads it as it is; nothing in it is ever unpickled.
+
+Also read: the lifted problems of bioimage-cpp, ``n_nodes``, ``local_uvs``, ``local_costs``,
+``lifted_uvs`` and ``lifted_costs``.
 """
 
 import io
@@ -25,6 +28,7 @@ MAGIC = b"PK\x03\x04"
 FORMAT = "bdcc_jax.Graph 1"
 KEYS = ("format", "n", "edges", "weights")
 CONSTRAINTS = ("must_link", "cannot_link", "groups")
+BIOIMAGE = ("n_nodes", "local_uvs", "local_costs", "lifted_uvs", "lifted_costs")
 
 
 def recognises(opening: Opening) -> bool:
@@ -34,13 +38,28 @@ def recognises(opening: Opening) -> bool:
 
 def decode(data: bytes, name: str) -> Graph:
     """Read a graph from the content of a file; ``name`` is for error messages."""
-    arrays = read_arrays(data, name, KEYS, ("names", *CONSTRAINTS))
+    if BIOIMAGE[1].encode() in data[-(2**16) :]:  # the directory of an archive is at its end
+        return _bioimage(read_arrays(data, name, BIOIMAGE), name)
+    arrays = read_arrays(data, name, KEYS, ("names", "lifted", *CONSTRAINTS))
     try:
         if (found := one_text(arrays["format"], "format")) != FORMAT:
             raise ValueError(f"expected format {FORMAT!r}, not {reprlib.repr(found)}")
         names = _names(arrays["names"]) if "names" in arrays else None
-        graph = Graph(arrays["n"].item(), arrays["edges"], arrays["weights"], names)
+        lifted = arrays.get("lifted")
+        graph = Graph(arrays["n"].item(), arrays["edges"], arrays["weights"], names, lifted)
         return graph.constrained_by_id(**{k: v for k, v in arrays.items() if k in CONSTRAINTS})
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"{name}: {error}") from error
+
+
+def _bioimage(arrays: dict[str, np.ndarray], name: str) -> Graph:
+    n, local, local_costs, lifted, lifted_costs = (arrays[key] for key in BIOIMAGE)
+    try:
+        for key, pairs in ((BIOIMAGE[1], local), (BIOIMAGE[3], lifted)):
+            if pairs.ndim != 2 or pairs.shape[1] != 2:
+                raise ValueError(f"{key!r} must have shape (m, 2), not {pairs.shape}")
+        edges = local[:, 0], local[:, 1], local_costs
+        return Graph.from_edges(*edges, n.item(), lifted=(lifted[:, 0], lifted[:, 1], lifted_costs))
     except (ValueError, TypeError) as error:
         raise FormatError(f"{name}: {error}") from error
 
@@ -48,6 +67,8 @@ def decode(data: bytes, name: str) -> Graph:
 def encode(graph: Graph) -> bytes:
     """Write a graph without any loss; names must be something that JSON can hold."""
     arrays: dict[str, Any] = {"n": graph.n, "edges": graph.edges, "weights": graph.weights}
+    if graph.lifted is not None:
+        arrays["lifted"] = graph.lifted
     if graph.names is not None:
         arrays["names"] = json.dumps([_plain(i, name) for i, name in enumerate(graph.names)])
     for key in CONSTRAINTS:

@@ -48,14 +48,24 @@ def encode(graph: Graph) -> bytes:
 
 def graph_of(text: str, name: str, number: int = 1) -> Graph:
     """Read a graph from text whose first line has this number in its file."""
-    u, v, w = _parse_clean(text) or _parse_lines(text, name, number)
-    return Graph(_node_count(text, u, v, name), np.column_stack([u, v]), w)
+    u, v, w = edges_of(text, name, number)
+    return Graph(node_count(text, u, v, name), np.column_stack([u, v]), w)
+
+
+def edges_of(text: str, name: str, number: int) -> Edges:
+    """Read edges from text whose first line has this number in its file."""
+    return _parse_clean(text) or _parse_lines(text, name, number)
+
+
+def lines_of(edges: IntArray, weights: FloatArray) -> list[str]:
+    """One edge a line."""
+    pairs = zip(edges.tolist(), weights.tolist(), strict=True)
+    return [f"{u} {v} {w!r}" for (u, v), w in pairs]
 
 
 def edge_lines(graph: Graph) -> list[str]:
     """The edges, and the number of nodes where they do not tell."""
-    edges, weights = graph.edges.tolist(), graph.weights.tolist()
-    lines = [f"{u} {v} {w!r}" for (u, v), w in zip(edges, weights, strict=True)]
+    lines = lines_of(graph.edges, graph.weights)
     if graph.n != graph.edges.max(initial=-1) + 1:
         lines.append(f"# nodes {graph.n}")
     return lines
@@ -88,7 +98,8 @@ def _edge(fields: list[str], where: str) -> tuple[int, int, float]:
     return node_id(fields[0], where), node_id(fields[1], where), weight(fields[2], where)
 
 
-def _node_count(text: str, u: IntArray, v: IntArray, name: str) -> int:
+def node_count(text: str, u: IntArray, v: IntArray, name: str) -> int:
+    """The number of nodes that a comment gives, or that these edges need."""
     needed = int(max(u.max(initial=-1), v.max(initial=-1))) + 1
     declared = {count[:20] for count in _NODES.findall(text)}
     if len(declared) > 1:

@@ -94,6 +94,8 @@ def _without_loops(G: Any) -> tuple[Graph, FloatArray]:
         graph = as_graph(G)
         if graph.constraints:
             raise ValueError("weights must be finite, and there can be no constraints")
+        if graph.lifted is not None:
+            raise ValueError("there can be no lifted edges here: give the ordinary ones alone")
         return graph, np.zeros(graph.n)
     loops = G.diagonal()
     return Graph.from_scipy(off_diagonal(sp.coo_array(G))), loops.astype(np.float64)

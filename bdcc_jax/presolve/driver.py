@@ -187,6 +187,8 @@ def presolve(graph: Graph, clock: Clock | None = None) -> Presolved:
     """
     if graph.constraints:
         raise ValueError("presolve knows of no constraints: solve the graph, which does")
+    if graph.lifted is not None:
+        raise ValueError("presolve knows of no lifted edges: solve the graph, which does without")
     clock = Clock(None) if clock is None else clock
     with clock.alarm() as stop:
         presolved = _presolve(graph, stop, RESIDUE)

@@ -11,6 +11,10 @@ smaller graph, which is clustered anew, greedily and by annealing. What is fused
 - *crossings* of two clusterings that such chains have ended in;
 - *annealing* of the best clustering itself, ever longer, at any temperature.
 
+Where some edges are lifted, clusters have to stay connected, which annealing does not see. There
+Kernighan-Lin is in its place in fusions, and for the whole clustering *ruins* are: a region of the
+best clustering falls apart into single nodes, and is fused with what it was.
+
 The last three take turns by what they have cost so far. The search counts its work, does the same
 for the same seed, and can be stopped after any step and go on later.
 """
@@ -19,14 +23,15 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
-from ..base.components import first_appearance
+from ..base.components import connected_components, first_appearance
 from ..base.heap import new_heap
 from ..instance.graph import Graph, canonical_labels
 from .annealing import anneal
 from .dense_annealing import Matrix, anneal_dense, is_compact, new_matrix
 from .greedy_additive import contract
+from .kernighan_lin import climb
 from .ladder import Ladder
-from .links import Links, agreed, contracted, cost, new_links, scale
+from .links import Links, agreed, contracted, cost, lifted_links, scale
 from .randomness import State, bell, below, new_state, uniform
 
 NOISE = 0.6
@@ -102,12 +107,16 @@ class Evolution:
     """
 
     def __init__(self, graph: Graph, labels: IntArray, *, seed: int) -> None:
-        self._links = new_links(graph.n, graph.edges.ravel(), graph.weights)
-        self._matrix = new_matrix(self._links) if is_compact(self._links) else None
+        lifted = graph.lifted is not None
+        connects = np.empty(0, dtype=bool) if graph.lifted is None else ~graph.lifted
+        self._links = lifted_links(graph.n, graph.edges.ravel(), graph.weights, connects)
+        compact = is_compact(self._links) and not lifted
+        self._matrix = new_matrix(self._links) if compact else None
+        self._lifted = lifted
         self._noise = NOISE * float(np.abs(graph.weights).mean()) if graph.m else 0.0
         self._scale = scale(self._links) if graph.m else 0.0
         self._random, self._ladder = new_state(seed), Ladder(graph.n)
-        self.labels = canonical_labels(labels)
+        self.labels = graph.refined(labels)[0] if lifted else canonical_labels(labels)
         self.cost = cost(self._links, self.labels)
         self.work = 0
         self.settled = graph.m == 0
@@ -137,7 +146,8 @@ class Evolution:
             return
         before = self.work
         source = self._spent.index(min(self._spent))
-        (self._lengthen_chain, self._cross, self._anneal)[source](stop)
+        last = self._ruin if self._lifted else self._anneal
+        (self._lengthen_chain, self._cross, last)[source](stop)
         self._spent[source] += self.work - before
 
     def _fuse_proposal(self, stop: BoolArray) -> None:
@@ -192,6 +202,14 @@ class Evolution:
             self._lengthen(arcs, GROWTH)
         self._end(labels, stop)
 
+    def _ruin(self, stop: BoolArray) -> None:
+        """Cluster a region of the best clustering anew, of any size up to a tenth of the whole."""
+        n = len(self.labels)
+        most = max(8, n // 10)
+        size = int(8 * (most / 8) ** uniform(self._random))
+        ruined = _ruined(self._links, self.labels, below(self._random, n), size)
+        self.offer(self._fuse(self.labels, ruined, CROSSING, stop))
+
     def _anneal_dense(self, matrix: Matrix, labels: IntArray, hot: float, stop: BoolArray) -> None:
         steps, hot = int(self._steps * self._ladder.longer), hot * self._scale
         _, arcs = anneal_dense(matrix, labels, steps, hot, self._random, stop)
@@ -240,7 +258,33 @@ def _proposal(links: Links, noise: float, random: State, stop: BoolArray) -> Int
     weights: FloatArray = links.weights.copy()
     for e in range(m):
         weights[e] += deviation * bell(random)
-    return contract(n, links.ends.copy(), weights, new_heap(m), stop)
+    return contract(n, links.ends.copy(), weights, links.connects, new_heap(m), stop)
+
+
+@compiled
+def _ruined(links: Links, labels: IntArray, start: int, size: int) -> IntArray:
+    """The clustering in which so many nodes around one are clusters of their own."""
+    n = len(labels)
+    ruined, queue = labels.copy(), np.empty(n, dtype=np.int64)
+    seen = np.zeros(n, dtype=np.bool_)
+    seen[start], queue[0], count, i = True, start, 1, 0
+    while i < count and i < size:
+        v = queue[i]
+        i += 1
+        for k in range(links.starts[v], links.starts[v + 1]):
+            u = links.neighbours[k]
+            if links.arc_connects[k] and not seen[u]:
+                seen[u] = True
+                queue[count] = u
+                count += 1
+    for j in range(i):
+        ruined[queue[j]] = n + j
+    # The rest of a cluster may have fallen apart.
+    kept = np.empty(len(links.weights), dtype=np.bool_)
+    u, v = links.ends[::2], links.ends[1::2]
+    for e in range(len(kept)):
+        kept[e] = links.connects[e] and ruined[u[e]] == ruined[v[e]]
+    return connected_components(n, u, v, kept)
 
 
 @compiled
@@ -263,7 +307,8 @@ def _fused(
     for v in range(len(block)):
         of_a[block[v]], of_b[block[v]] = a[v], b[v]
     heap = new_heap(len(small.weights))
-    anew = contract(count, small.ends.copy(), small.weights.copy(), heap, stop)
+    lifted = len(links.connects) > 0
+    anew = contract(count, small.ends.copy(), small.weights.copy(), small.connects, heap, stop)
     best = of_a if cost(small, of_a) <= cost(small, of_b) else of_b
     if cost(small, anew) < cost(small, best):
         best = anew
@@ -271,7 +316,9 @@ def _fused(
     if len(small.weights):
         found = first_appearance(best, len(block))
         steps, hot = steps * count, WARM * scale(small)
-        if is_compact(small):
+        if lifted:
+            gained, arcs = climb(small, found, stop)
+        elif is_compact(small):
             steps *= QUICKER
             gained, arcs = anneal_dense(new_matrix(small), found, steps, hot, random, stop)
         else:

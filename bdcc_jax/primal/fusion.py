@@ -47,10 +47,18 @@ def fuse(
     if clock is not None and clock.remaining == 0.0:
         return min(a, b, key=graph.objective)
     # Not the intersection: nodes that no uncut edges join are apart, which leaves more to decide.
-    blocks = graph.components(~graph.cut(a) & ~graph.cut(b))
+    if graph.lifted is not None:
+        (a, _), (b, _) = graph.refined(a), graph.refined(b)
+    agreed = ~graph.cut(a) & ~graph.cut(b)
+    blocks = graph.components(agreed if graph.lifted is None else agreed & ~graph.lifted)
     k = int(blocks.max()) + 1
     u, v = blocks[graph.edges.T]
-    small, _ = sum_parallel(k, u, v, graph.weights)
+    if graph.lifted is None:
+        small, _ = sum_parallel(k, u, v, graph.weights)
+    else:
+        apart = u != v
+        ends, weights, lifted = np.column_stack([u, v]), graph.weights, graph.lifted
+        small = Graph(k, ends[apart], weights[apart], lifted=lifted[apart])
     _, member = np.unique(blocks, return_index=True)
     starts = (a[member], b[member], greedy_additive(small, clock=clock))
     best = min(starts, key=small.objective)

@@ -15,6 +15,8 @@ def greedy_additive(
 ) -> IntArray:
     """Join the two clusters with the largest weight between them, until none is positive.
 
+    Clusters are joined along ordinary edges only, but all weights between them count.
+
     Parameters
     ----------
     graph : Graph
@@ -46,18 +48,30 @@ def greedy_additive(
         return np.arange(graph.n)
     ends, heap = graph.edges.ravel().copy(), new_heap(graph.m)
     with clock.alarm() as stop:
-        return canonical_labels(contract(graph.n, ends, chosen.copy(), heap, stop))
+        connects = np.empty(0, dtype=np.bool_) if graph.lifted is None else ~graph.lifted
+        return canonical_labels(contract(graph.n, ends, chosen.copy(), connects, heap, stop))
 
 
 @compiled
-def contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap, stop: BoolArray) -> IntArray:
+def contract(
+    n: int,
+    ends: IntArray,
+    weights: FloatArray,
+    connects: BoolArray,
+    heap: Heap,
+    stop: BoolArray,
+) -> IntArray:
     """Contract edges in order; the label of a node is the node that its cluster went into.
 
     Edge e has the half-edges 2e and 2e + 1. A cluster's half-edges form a list, which is read only
     when the cluster goes into another one: until then it may contain half-edges of merged edges.
-    Another thread may set ``stop``: then nothing more is contracted.
+    Where ``connects`` is not empty, only those edges, and what they are merged with, are
+    contracted. Another thread may set ``stop``: then nothing more is contracted.
     """
     m = len(weights)
+    lifted = len(connects) > 0
+    if lifted:
+        connects = connects.copy()
     first, degree = np.full(n, -1), np.zeros(n, dtype=np.int64)
     following = np.empty(2 * m, dtype=np.int64)
     merged = np.zeros(m, dtype=np.bool_)
@@ -68,7 +82,7 @@ def contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap, stop: Bool
         first[ends[h]] = h
         degree[ends[h]] += 1
     for e in range(m):
-        if weights[e] > 0 and not stop[0]:
+        if weights[e] > 0 and not stop[0] and (not lifted or connects[e]):
             put(heap, e, weights[e])
     into = np.arange(n)
     while heap.size[0] > 0 and not stop[0]:
@@ -92,7 +106,9 @@ def contract(n: int, ends: IntArray, weights: FloatArray, heap: Heap, stop: Bool
                     remove(heap, e)
                     degree[c] -= 1
                     weights[f] += weights[e]
-                    if weights[f] > 0:
+                    if lifted:
+                        connects[f] |= connects[e]
+                    if weights[f] > 0 and (not lifted or connects[f]):
                         put(heap, f, weights[f])
                     else:
                         remove(heap, f)

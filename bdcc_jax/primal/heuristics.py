@@ -9,6 +9,7 @@ from ..instance.graph import Graph
 from .evolution import Evolution
 from .fusion import fuse
 from .greedy_additive import greedy_additive
+from .kernighan_lin import kernighan_lin
 from .local_search import fusions, local_search
 from .lp_guided import lp_guided
 from .rounding import threshold
@@ -76,3 +77,29 @@ class Heuristics:
     def search(self, labels: IntArray, seed: int) -> Search:
         """A search that starts from a clustering and goes on."""
         return Evolution(self.graph, labels, seed=seed)
+
+
+class LiftedHeuristics(Heuristics):
+    """Of an instance with lifted edges, in which clusters have to be connected.
+
+    What the others are made of, contraction, Kernighan-Lin and fusion, knows of that.
+    """
+
+    def first(
+        self,
+        *,
+        rounds: int,
+        polish: bool,
+        seed: int,
+        clock: Clock,
+        tell: Callable[[IntArray], None],
+        keep: Callable[[Search], None] | None = None,
+    ) -> IntArray:
+        """Greedy, Kernighan-Lin, and then fusions: greedy clusterings alone are poor here."""
+        labels = greedy_additive(self.graph, clock=clock)
+        tell(labels)
+        labels = kernighan_lin(self.graph, labels, clock=clock)
+        tell(labels)
+        return local_search(
+            self.graph, labels, rounds=rounds, seed=seed, clock=clock, tell=tell, keep=keep
+        )

@@ -12,6 +12,7 @@ from ..base.compiled import borrowing, compiled
 from ..base.heap import Heap, clear, new_heap, pop, put
 from ..instance.graph import Graph, canonical_labels
 from .clusters import Clusters, move, new_clusters, new_label
+from .links import Links
 
 LEAST_GAIN = 1e-9
 """Changes that gain less than this part of the largest |w| are rounding errors."""
@@ -77,7 +78,11 @@ def improve(
         return labels, 0.0
     u, v = graph.edges.T
     edges = adjacency(graph.n, v, u, np.arange(graph.m))  # neighbours in ascending order
-    clusters, search = new_clusters(labels), _new_search(graph.n, graph.weights[edges.edges])
+    connects = np.empty(0, dtype=np.bool_)
+    if graph.lifted is not None:
+        labels, connects = graph.refined(labels)[0], ~graph.lifted[edges.edges]
+    clusters = new_clusters(labels)
+    search = _new_search(graph.n, graph.weights[edges.edges], connects)
     least = LEAST_GAIN * float(np.abs(graph.weights).max())
     total = 0.0
     with clock.alarm() as stop:
@@ -92,15 +97,39 @@ def improve(
     return canonical_labels(clusters.labels), total
 
 
+@compiled
+def climb(links: Links, labels: IntArray, stop: BoolArray) -> tuple[float, int]:
+    """Improve a clustering in place, for compiled searches; the gain, and about the arcs read.
+
+    The labels are in ``0 .. n - 1``, and clusters are connected where some edges are lifted.
+    """
+    n = len(labels)
+    edges = Adjacency(links.starts, links.neighbours, links.neighbours)  # whose edges nobody reads
+    clusters, search = new_clusters(labels), _new_search(n, links.arc_weights, links.arc_connects)
+    least = LEAST_GAIN * np.abs(links.weights).max()
+    total, work = 0.0, 0
+    while not stop[0]:
+        todo = np.flatnonzero(search.dirty & (clusters.size > 0))
+        if len(todo) == 0:
+            break
+        _, gain = _visit_some(edges, clusters, search, todo, least, PATIENCE, 2**62, stop)
+        total, work = total + gain, work + 4 * len(links.neighbours)
+    labels[:] = clusters.labels
+    return total, work
+
+
 class Search(NamedTuple):
     """The weight of every arc, what is to be done, and scratch space.
 
     A cluster is dirty from when it changes until it is next visited. ``changed`` and ``visited``
     say when that was last, in ticks of ``clock``. ``seen[v]`` is the tick of the exchange that
     last computed ``gain[v]``, ``near_at[c]`` that of the visit that last met cluster c.
+    ``connects`` says which arcs are not lifted; empty where none is. If some are, ``queue`` has the
+    nodes of two clusters piece by piece, and ``piece`` the number of the piece of every node.
     """
 
     weights: FloatArray
+    connects: BoolArray
     dirty: BoolArray
     changed: IntArray
     visited: IntArray
@@ -111,23 +140,29 @@ class Search(NamedTuple):
     heap: Heap
     near: IntArray
     near_at: IntArray
+    piece: IntArray
+    queue: IntArray
+    queued: IntArray
 
 
-def _new_search(n: int, weights: FloatArray) -> Search:
-    zeros = [np.zeros(n, dtype=np.int64) for _ in range(6)]
-    changed, visited, seen, moved, near, near_at = zeros
+@compiled
+def _new_search(n: int, weights: FloatArray, connects: BoolArray) -> Search:
     return Search(
-        weights=weights,
-        dirty=np.ones(n, dtype=np.bool_),
-        changed=changed,
-        visited=visited,
-        clock=np.zeros(1, dtype=np.int64),
-        gain=np.zeros(n),
-        seen=seen,
-        moved=moved,
-        heap=new_heap(n),
-        near=near,
-        near_at=near_at,
+        weights,
+        connects,
+        np.ones(n, dtype=np.bool_),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(n),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        new_heap(n),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n, dtype=np.int64),
+        np.zeros(n if len(connects) else 0, dtype=np.int64),
+        np.zeros(n if len(connects) else 0, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
     )
 
 
@@ -183,12 +218,12 @@ def _visit_some(
 @compiled
 def _neighbours(edges: Adjacency, clusters: Clusters, search: Search, a: int, now: int) -> IntArray:
     """The clusters that touch cluster a."""
-    count = 0
+    count, lifted = 0, len(search.connects) > 0
     v = clusters.first[a]
     while v >= 0:
         for k in range(edges.starts[v], edges.starts[v + 1]):
             b = clusters.labels[edges.neighbours[k]]
-            if b != a and search.near_at[b] != now:
+            if b != a and search.near_at[b] != now and (not lifted or search.connects[k]):
                 search.near_at[b] = now
                 search.near[count] = b
                 count += 1
@@ -211,7 +246,8 @@ def _exchange(
     if 0 < clusters.size[b] < clusters.size[a]:
         a, b = b, a
     joined, work = _meet(edges, clusters, search, a, b, stop)
-    if stop[0]:  # not all was read: what joining them gains is unknown
+    # Not all was read, so that what joining them gains is unknown; or they no longer touch.
+    if stop[0] or search.heap.size[0] == 0:
         clear(search.heap)
         return 0.0, work
     # Where there are hubs, moves cost: not much more for the series than for finding its start.
@@ -232,6 +268,15 @@ def _exchange(
         for i in range(kept):
             v = moved[i]
             move(clusters, v, labels[v], a + b - labels[v])
+        if len(search.connects):
+            lost, steps = _find_pieces(edges, clusters, search, a, b)
+            gained, work = gained - lost, work + steps
+            if gained <= least:
+                for i in range(kept):
+                    v = moved[i]
+                    move(clusters, v, labels[v], a + b - labels[v])
+                return 0.0, work
+            _split(clusters, search)
     now = _tick(search)
     for c in (a, b):
         search.changed[c] = now
@@ -250,7 +295,7 @@ def _meet(
     labels, gain, seen, heap = clusters.labels, search.gain, search.seen, search.heap
     weights = search.weights
     now = _tick(search)
-    between, work = 0.0, 0
+    between, work, lifted = 0.0, 0, len(search.connects) > 0
     v = clusters.first[a]
     while v >= 0 and not stop[0]:
         own, other, touches = 0.0, 0.0, clusters.size[b] == 0
@@ -260,6 +305,8 @@ def _meet(
                 own += weights[k]
             elif labels[u] == b:
                 other += weights[k]
+                if lifted and not search.connects[k]:
+                    continue
                 touches = True
                 if seen[u] != now:
                     seen[u] = now
@@ -292,6 +339,78 @@ def _gain(
 
 
 @borrowing
+def _find_pieces(
+    edges: Adjacency, clusters: Clusters, search: Search, a: int, b: int
+) -> tuple[float, int]:
+    """The pieces of two clusters that edges hold together which connect.
+
+    Returns what it costs to split the clusters into these, and how many edges were read.
+    """
+    labels, piece, queue = clusters.labels, search.piece, search.queue
+    size, i, number, work = 0, 0, 0, 0
+    for c in (a, b):
+        v = clusters.first[c]
+        while v >= 0:
+            piece[v] = -1
+            v = clusters.following[v]
+    for c in (a, b):
+        v = clusters.first[c]
+        while v >= 0:
+            if piece[v] < 0:
+                piece[v] = number
+                queue[size] = v
+                size += 1
+                while i < size:
+                    u = queue[i]
+                    i += 1
+                    for k in range(edges.starts[u], edges.starts[u + 1]):
+                        h = edges.neighbours[k]
+                        if search.connects[k] and labels[h] == c and piece[h] < 0:
+                            piece[h] = number
+                            queue[size] = h
+                            size += 1
+                number += 1
+            v = clusters.following[v]
+    twice = 0.0
+    for j in range(size):
+        u = queue[j]
+        work += edges.starts[u + 1] - edges.starts[u]
+        for k in range(edges.starts[u], edges.starts[u + 1]):
+            h = edges.neighbours[k]
+            if labels[h] == labels[u] and piece[h] != piece[u]:
+                twice += search.weights[k]
+    search.queued[0] = size
+    return twice / 2.0, 2 * work
+
+
+@borrowing
+def _split(clusters: Clusters, search: Search) -> None:
+    """Make clusters of the pieces that were found, but for the first one of each cluster."""
+    labels, piece, queue = clusters.labels, search.piece, search.queue
+    source, target = labels[queue[0]], labels[queue[0]]
+    for j in range(1, search.queued[0]):
+        u, before = queue[j], queue[j - 1]
+        if piece[u] != piece[before]:
+            if labels[u] != source:  # the first piece of the other cluster
+                source = target = labels[u]
+            else:
+                target = new_label(clusters)
+                search.changed[target] = search.clock[0] + 1
+                search.dirty[target] = True
+        if target != source:
+            move(clusters, u, source, target)
+
+
+@borrowing
+def _touches(edges: Adjacency, connects: BoolArray, labels: IntArray, v: int, cluster: int) -> bool:
+    """Whether an edge that connects leads from a node to a cluster."""
+    for k in range(edges.starts[v], edges.starts[v + 1]):
+        if connects[k] and labels[edges.neighbours[k]] == cluster:
+            return True
+    return False
+
+
+@borrowing
 def _move_series(
     edges: Adjacency,
     clusters: Clusters,
@@ -311,8 +430,14 @@ def _move_series(
     weights = search.weights
     now = search.clock[0]
     total, best, kept, count, work, end = 0.0, 0.0, 0, 0, 0, limit
+    lifted = len(search.connects) > 0
     while heap.size[0] > 0 and count - kept < patience and work < end and not stop[0]:
         v = pop(heap)
+        if lifted and (count > 0 or clusters.size[b] > 0):
+            work += edges.starts[v + 1] - edges.starts[v]
+            if not _touches(edges, search.connects, labels, v, a + b - labels[v]):
+                seen[v] = 0  # until a node next to it moves
+                continue
         total += gain[v]
         search.moved[count] = v
         count += 1
@@ -328,7 +453,7 @@ def _move_series(
                     twice = 2.0 * weights[k]
                     gain[u] += twice if labels[u] == source else -twice
                     put(heap, u, gain[u])
-            elif labels[u] == source:
+            elif labels[u] == source and (not lifted or search.connects[k]):
                 seen[u] = now
                 gain[u] = _gain(edges, weights, labels, u, source, target)
                 put(heap, u, gain[u])

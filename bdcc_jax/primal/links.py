@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.adjacency import adjacency
-from ..base.arrays import FloatArray, IntArray
+from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
 from ..base.components import connected_components
 
@@ -15,7 +15,8 @@ class Links(NamedTuple):
     """The two ends of every edge, one after another, and the arcs of every node.
 
     Edge e joins ``ends[2 e]`` and ``ends[2 e + 1]``. The arcs of node v are
-    ``starts[v] .. starts[v + 1] - 1``.
+    ``starts[v] .. starts[v + 1] - 1``. Where some edges are lifted, ``connects`` and
+    ``arc_connects`` say which ones are not; empty where all connect.
     """
 
     ends: IntArray
@@ -23,13 +24,24 @@ class Links(NamedTuple):
     starts: IntArray
     neighbours: NDArray[np.int32]
     arc_weights: FloatArray
+    connects: BoolArray
+    arc_connects: BoolArray
 
 
 @compiled
 def new_links(n: int, ends: IntArray, weights: FloatArray) -> Links:
     """Sort the arcs of some edges by node."""
+    return lifted_links(n, ends, weights, np.empty(0, dtype=np.bool_))
+
+
+@compiled
+def lifted_links(n: int, ends: IntArray, weights: FloatArray, connects: BoolArray) -> Links:
+    """Sort the arcs of some edges by node; not all of them connect."""
     arcs = adjacency(n, ends[::2], ends[1::2], np.arange(len(weights)))
-    return Links(ends, weights, arcs.starts, arcs.neighbours, weights[arcs.edges])
+    of_arcs = connects[arcs.edges] if len(connects) else connects
+    return Links(
+        ends, weights, arcs.starts, arcs.neighbours, weights[arcs.edges], connects, of_arcs
+    )
 
 
 @compiled
@@ -61,6 +73,8 @@ def agreed(links: Links, a: IntArray, b: IntArray) -> tuple[IntArray, int]:
     kept = np.empty(m, dtype=np.bool_)
     for e in range(m):
         kept[e] = a[u[e]] == a[v[e]] and b[u[e]] == b[v[e]]
+        if len(links.connects):
+            kept[e] &= links.connects[e]
     block = connected_components(len(a), u, v, kept)
     return block, block.max() + 1
 
@@ -80,6 +94,8 @@ def contracted(links: Links, block: IntArray, count: int) -> Links:
         members[place[block[v]]] = v
         place[block[v]] += 1
     ends, weights = np.empty(2 * m, dtype=np.int64), np.empty(m)
+    lifted = len(links.connects) > 0
+    connects = np.zeros(m if lifted else 0, dtype=np.bool_)
     found, edge = 0, np.full(count, -1)  # the edge to a block, if it is not older than first
     for a in range(count):
         first = found
@@ -95,4 +111,7 @@ def contracted(links: Links, block: IntArray, count: int) -> Links:
                     weights[found] = 0.0
                     found += 1
                 weights[edge[b]] += links.arc_weights[k]
-    return new_links(count, ends[: 2 * found].copy(), weights[:found].copy())
+                if lifted:
+                    connects[edge[b]] |= links.arc_connects[k]
+    ends, weights = ends[: 2 * found].copy(), weights[:found].copy()
+    return lifted_links(count, ends, weights, connects[:found].copy())

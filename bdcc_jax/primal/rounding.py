@@ -18,7 +18,8 @@ LARGEST_FLOW = 2**29
 
 def threshold(graph: Graph, x: FloatArray) -> IntArray:
     """Sec. 4.1: cut what is above one half, and label by connected components."""
-    return graph.components(x <= 0.5)
+    kept = x <= 0.5
+    return graph.components(kept if graph.lifted is None else kept & ~graph.lifted)
 
 
 def parallel(graph: Graph, x: FloatArray, cover: Cover, clock: Clock) -> IntArray:

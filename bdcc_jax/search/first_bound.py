@@ -33,6 +33,11 @@ ENOUGH, LEAST_ROUNDS = 0.8, 4
 """Before an LP within reach the ascent ends when a round raises the bound by less than this share
 of what is left of the gap, but not before it has looked for longer cycles too."""
 
+SHORT, SLOW = (3, 5), 0.05
+"""Problems in which only some clusterings count begin with triangles, go no further than cycles of
+five edges, and leave the ascent for the LP when a round raises the bound by less than this share of
+the gap: lifted edges are many, most without a conflict, and their LPs slow."""
+
 LOOK = 0.01
 """The relative gap at which a first look ends."""
 
@@ -89,8 +94,13 @@ def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Rel
     compilation_cache.enable()
     devices.refuse_fork()
     device = job.setting.accelerator
+    restricted = job.problem.restricted
     ascent = DualAscent(
-        graph, device=device or devices.resolve("cpu"), batched=device is not None, clock=clock
+        graph,
+        device=device or devices.resolve("cpu"),
+        batched=device is not None,
+        clock=clock,
+        **({"lengths": SHORT} if restricted else {}),
     )
     margin = ROUNDING * float(np.abs(graph.weights).sum())
     found, before, spent = 0, bounds.lower, dict(clock.spent)
@@ -104,7 +114,8 @@ def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Rel
         reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
         rise, gap = bounds.lower - before, bounds.upper - bounds.lower
         within_reach = n_triangles <= max(REACH_TRIANGLES, REACH_SHARE * graph.m)
-        if within_reach and number >= LEAST_ROUNDS and rise < ENOUGH * gap:
+        enough_rise = SLOW if restricted else ENOUGH
+        if within_reach and number >= LEAST_ROUNDS and rise < enough_rise * gap:
             break
         if gap <= enough * abs(bounds.upper):
             break

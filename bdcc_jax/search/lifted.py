@@ -12,6 +12,7 @@ import numpy as np
 from ..base.arrays import BoolArray, FloatArray
 from ..base.clock import Clock
 from ..instance.graph import Graph
+from ..primal.heuristics import LiftedHeuristics
 from ..proofs.branching_proof import Contradiction
 from ..separation.connecting_cuts import ConnectingCuts
 from ..separation.nearly_cut import NearlyCut
@@ -31,6 +32,7 @@ class Lifted(Problem):
         super().__init__(graph)
         assert graph.lifted is not None
         self._ordinary = ~graph.lifted
+        self.heuristics = LiftedHeuristics(graph)
         self._all_cycles, self._cuts = NearlyCut(graph), ConnectingCuts(graph)
 
     def separators(

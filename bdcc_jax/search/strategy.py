@@ -164,7 +164,7 @@ def _solve(job: Job) -> None:
     ascent = job.problem.multicut and ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
     if job.heuristics and not device_first and job.search is None:
-        _search(job, polish=not ascent or graph.m < QUICK)
+        _search(job, polish=not ascent or graph.m < QUICK or restricted)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:

@@ -246,3 +246,28 @@ def test_too_little_memory_is_one_line(folder, suffix):
     assert done.stderr.startswith(f"bdcc-jax: {path.name}: too little memory to read this file")
     assert f"of {size} bytes; give the process more" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+LIFTED = "MULTICUT\n3\n0 1 -2\n1 2 -2\nLIFTED\n0 2 3\n"
+
+
+def test_info_of_lifted_edges(folder, capsys):
+    (folder / "lifted.txt").write_text(LIFTED)
+    assert run("info", "lifted.txt") == 0
+    out = capsys.readouterr().out
+    assert "3: 1 attract, 2 repel, 1 are lifted" in out
+    assert "none: with lifted edges it is not valid" in out
+
+
+def test_lifted_edges_are_converted_and_solved(folder, capsys):
+    (folder / "lifted.txt").write_text(LIFTED)
+    assert run("convert", "lifted.txt", "lifted.npz") == 0
+    assert run("solve", "lifted.npz", "-o", "labels.txt") == 0
+    assert (folder / "labels.txt").read_text().split() == ["0", "1", "2"]
+
+
+def test_clusters_in_pieces_are_not_certified(folder, capsys):
+    (folder / "lifted.txt").write_text(LIFTED)
+    (folder / "apart.txt").write_text("0\n1\n0\n")
+    assert run("certify", "lifted.txt", "apart.txt") == 2
+    assert "has a cluster that ordinary edges do not connect" in capsys.readouterr().err

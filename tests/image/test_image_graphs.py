@@ -245,7 +245,7 @@ NO_WEIGHTS = skimage.graph.RAG(LABELS)
         (lambda: graph_from_affinities(AFFINITIES, OFFSETS, mask=LABELS < 0), "leaves no pixel"),
         (
             lambda: graph_from_affinities(AFFINITIES, OFFSETS, long_range="far"),
-            "'signed' or 'repul",
+            "'signed', 'repulsive' or 'lif",
         ),
         (lambda: label_image([0, 1], [[2]]), "nodes must lie between -1 and 1: one is 2"),
         (lambda: label_image([0, 1], [[0.5]]), "nodes must hold integers"),
@@ -272,3 +272,34 @@ def test_undecided_but_for_rounding_is_undecided():
     assert graph.m == 0
     one_sided, _ = graph_from_affinities(affinities + 1e-6, [(0, -1)], labels=labels)
     assert one_sided.m == 1
+
+
+class TestLiftedAffinities:
+    OFFSETS = ((0, -1), (-1, 0), (0, -2))
+
+    def test_long_offsets_do_not_connect(self):
+        maps = np.full((3, 2, 4), 0.9)
+        maps[2] = 0.2
+        graph, nodes = graph_from_affinities(maps, self.OFFSETS, long_range="lifted")
+        apart = np.abs(np.diff(graph.edges, axis=1))[:, 0]
+        assert graph.lifted.tolist() == (apart == 2).tolist()
+        assert (graph.weights[graph.lifted] < 0).all()
+        assert (graph.weights[~graph.lifted] > 0).all()
+        assert nodes.shape == (2, 4)
+
+    def test_pairs_of_superpixels_that_are_both_add_up(self):
+        labels = np.array([[0, 0, 1, 1]])
+        maps = np.array([[[0.5, 0.5, 0.9, 0.5]], [[0.5, 0.5, 0.5, 0.1]]])
+        graph, _ = graph_from_affinities(
+            maps, [(0, -1), (0, -3)], labels=labels, long_range="lifted"
+        )
+        assert graph.lifted is None  # no other pair is there
+        assert graph.m == 0  # and the weights cancel
+
+    def test_no_long_offset_is_an_ordinary_graph(self):
+        maps = np.full((1, 1, 4), 0.9)
+        assert graph_from_affinities(maps, [(0, -1)], long_range="lifted")[0].lifted is None
+
+    def test_something_has_to_connect(self):
+        with pytest.raises(ValueError, match="long_range='lifted' needs an offset of length 1"):
+            graph_from_affinities(np.full((1, 2, 4), 0.9), [(0, -2)], long_range="lifted")

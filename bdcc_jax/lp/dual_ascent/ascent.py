@@ -108,6 +108,9 @@ class DualAscent:
         given, it does unless it is a CPU, on which the search of the host is quicker.
     clock : Clock, optional
         Asked between pieces of work that take a fraction of a second.
+    lengths : tuple of int
+        Edges of a cycle, at most: at first, and when shorter ones become rare. Where most repelling
+        edges have no conflict, the search for long cycles takes long, and short ones say much.
 
     Examples
     --------
@@ -127,6 +130,7 @@ class DualAscent:
         device: jax.Device | None = None,
         batched: bool | None = None,
         clock: Clock | None = None,
+        lengths: tuple[int, int] = (FIRST_LENGTH, LAST_LENGTH),
     ) -> None:
         self._graph, self._clock = graph, clock or Clock(None)
         self._device = device or jax.devices()[0]
@@ -135,7 +139,7 @@ class DualAscent:
         mean = float(np.abs(graph.weights).mean()) if graph.m else 1.0
         self._unit = ldexp(1.0, frexp(mean)[1])  # a power of two: nothing is rounded by it
         self._mean = mean / self._unit
-        self._length, self._share = FIRST_LENGTH, FIRST_LEAST
+        (self._length, self._last_length), self._share = lengths, FIRST_LEAST
 
     def run(self) -> Iterator[Relaxed]:
         """Yield a snapshot after every round, until no conflicted cycle is left to be found.
@@ -152,11 +156,11 @@ class DualAscent:
             if risen > 0.0:
                 best = now
             yield best
-            over = self._length == LAST_LENGTH and self._share <= LAST_LEAST
+            over = self._length == self._last_length and self._share <= LAST_LEAST
             if new == 0 and over and risen <= STALLED * abs(best.bound):
                 return
             if self._scarce(before):
-                self._length = min(self._length + 1, LAST_LENGTH)
+                self._length = min(self._length + 1, self._last_length)
                 self._share = max(self._share / 2, LAST_LEAST)
 
     def _start(self) -> Relaxed:
