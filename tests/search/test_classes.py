@@ -74,7 +74,8 @@ def against_all_clusterings(seed: int, count: int) -> None:
         size = np.abs(graph.weights).sum() + np.abs(costs[np.isfinite(costs)]).sum()
         assert result.objective == pytest.approx(best, abs=1e-9 * size)
         assert result.lower_bound <= best + 1e-12 * size
-        assert result.status == "optimal" or (kind == 2 and links)
+        # Ten orders of magnitude in one LP: what it says is true, but may be no proof.
+        assert result.status == "optimal" or (kind == 2 and result.status == "numerical")
         chosen = costs[np.arange(graph.n), result.classes]
         assert result.objective == pytest.approx(
             graph.objective(result.labels) + chosen.sum(), abs=1e-9 * size
