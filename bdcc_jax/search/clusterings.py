@@ -22,13 +22,15 @@ IN_VAIN = 4.0
 """After a turn that finds nothing the LP works for so many times as long before the next one."""
 
 FAR, FAR_SPARSE = 0.01, 0.1
-"""Where the first LP leaves so large a gap, the instance is hard, and the first turn is at once."""
+"""Where LPs leave so large a gap, the instance is hard: the first turn is at once, on sparse graphs
+as soon as the LP has worked for as long as it takes, or easy ones would wait for it."""
 
 HARD_EDGES = 1_000
 """Instances with fewer edges are solved before that pays."""
 
-SPARSE_TURN = 300
-"""Arcs for every edge that the first turn reads on sparse graphs: some are easy after all."""
+SPARSE_TURN, SPARSE_WORK = 300, 4.0
+"""Arcs for every edge that the first turn reads on sparse graphs, and work of HiGHS' LP for every
+arc before it: again both take about as long."""
 
 
 class Clusterings:
@@ -70,7 +72,7 @@ class Clusterings:
         self._options, self._bounds, self._cover = options, bounds, cover
         self._seed, self._clock, self._tell = seed, clock, tell
         self._alongside: Alongside | None = None
-        self._guided_at = clock.work
+        self._began_at = self._guided_at = clock.work
         self._search, self._fresh = search, True
         # Arcs that it reads when it is its turn; 0: not now.
         self._turn = first_turn(graph) if is_clustered_poorly(graph) else 0
@@ -106,7 +108,7 @@ class Clusterings:
                 if name != "local":
                     labels = rounding.METHODS[name](graph, x, self._cover, clock)
                 elif converged or self._may_be_guided():
-                    self._guided_at = clock.work
+                    self._began_at = self._guided_at = clock.work
                     labels = heuristics.guided(x, bounds.labels, clock)
                 else:
                     continue
@@ -125,8 +127,12 @@ class Clusterings:
         far = (FAR_SPARSE if sparse else FAR) * abs(self._bounds.upper)
         if self._bounds.upper - self._bounds.lower < far:
             return False
-        if sparse:
-            self._turn = SPARSE_TURN * self._graph.m
+        if not sparse:
+            return True
+        turn = SPARSE_TURN * self._graph.m
+        if self._clock.work - self._began_at < SPARSE_WORK * turn:
+            return False
+        self._turn = turn
         return True
 
     def search_longer(self) -> None:
