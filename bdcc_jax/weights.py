@@ -1,5 +1,9 @@
 """From probabilities to weights."""
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -12,6 +16,14 @@ CLIP = 0.001
 
 class SuspiciousWeights(UserWarning):
     """Weights that are probably something else, so that what comes out says nothing."""
+
+
+@contextmanager
+def not_suspicious() -> Iterator[None]:
+    """Within the block nobody warns: weights that we make ourselves are what they should be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SuspiciousWeights)
+        yield
 
 
 def suspicion(graph: Graph) -> str | None:

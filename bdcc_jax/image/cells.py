@@ -6,7 +6,6 @@ below the line through its ends. Where it does there is a neck, and so two cells
 """
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from scipy.spatial import KDTree
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..instance.graph import Graph
 from ..solve import solve
-from ..weights import SuspiciousWeights
+from ..weights import not_suspicious
 from .evidence import MAX_LOG_ODDS, finite_map
 from .label_images import label_image
 from .marks import as_mask
@@ -146,8 +145,7 @@ def segment_cells(
     ([0, 1, 2], 2)
     """
     graph, superpixels = cell_graph(image, mask=mask, radius=radius, bias=bias)
-    with warnings.catch_warnings():  # of one cell alone, all weights may be positive and small
-        warnings.simplefilter("ignore", SuspiciousWeights)
+    with not_suspicious():  # of one cell alone, all weights may be positive and small
         result = solve(graph, **how)
     cells = label_image(result.labels, superpixels)
     return _smoothed(cells, OUTLINES * (_radius(_depth(cells > 0)) if radius is None else radius))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from ..solve import solve
+from ..weights import not_suspicious
 from .evidence import Weighting
 from .label_images import label_image, touching_graph
 from .marks import as_marks, as_mask, divided, marked
@@ -175,7 +176,9 @@ def segment(
         seeds=seeds,
         mask=mask,
     )
-    return label_image(solve(graph, **how).labels, superpixels)
+    with not_suspicious():  # a picture of one colour has weights of one sign
+        result = solve(graph, **how)
+    return label_image(result.labels, superpixels)
 
 
 def _gradient(pixels: FloatArray) -> FloatArray:

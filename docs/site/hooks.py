@@ -30,7 +30,12 @@ COPIED = ["benchmarks/figures/*.png", "notebooks/*.ipynb"]
 """Other files that pages show or link to, at the same place on the site."""
 
 REFERENCE = {
-    "solving": ("Solving", "bdcc_jax.solve.solve", "bdcc_jax.batch.solve_batch"),
+    "solving": (
+        "Solving",
+        "bdcc_jax.solve.solve",
+        "bdcc_jax.batch.solve_batch",
+        "bdcc_jax.SuspiciousWeights",
+    ),
     "graph": ("Graph", "bdcc_jax.Graph"),
     "options": ("Options", "bdcc_jax.Options", "bdcc_jax.PDLPOptions"),
     "result": ("Result", *(f"bdcc_jax.{n}" for n in ("Result", "Status", "Round", "Progress"))),
@@ -39,6 +44,7 @@ REFERENCE = {
     "graphs": ("Graphs", "bdcc_jax.graphs", "bdcc_jax.weights.weights_from_probabilities"),
     "image": ("Images", "bdcc_jax.image"),
     "layers": ("Layers", "bdcc_jax.layers"),
+    "torch": ("Layers for PyTorch", "bdcc_jax.layers.torch"),
     "estimator": ("scikit-learn", "bdcc_jax.estimator.CorrelationClustering"),
     "metrics": ("Metrics", "bdcc_jax.metrics"),
     "report": ("Report", "bdcc_jax.report.html_report"),
@@ -60,7 +66,7 @@ def on_config(config: Any) -> Any:
         pages += [_on_site(f"docs/{target}") for target in re.findall(r"\]\(([^)#]+)\)", line)]
     notebooks = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
     sections.append({"Notebooks": [f"notebooks/{name}" for name in notebooks]})
-    sections.append({"Reference": [f"reference/{name}.md" for name in _reference()]})
+    sections.append({"Reference": [f"reference/{name}.md" for name in REFERENCE]})
     config.nav = sections
     return config
 
@@ -75,7 +81,7 @@ def on_files(files: Files, config: Any) -> Files:
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             files.append(File(name, str(ROOT), config.site_dir, use_directory_urls=False))
-    for name, (title, *objects) in _reference().items():
+    for name, (title, *objects) in REFERENCE.items():
         shown = "\n\n".join(f"::: {each}{_whole(each)}" for each in objects)
         text = f"# {title}\n\n{shown}\n"
         files.append(File.generated(config, f"reference/{name}.md", content=text))
@@ -107,18 +113,6 @@ def on_post_build(config: Any) -> None:
         ):
             if not (path.parent / unescape(target)).exists():
                 LOG.warning(f"{path.relative_to(site)}: {target} is not there")
-
-
-def _reference() -> dict[str, tuple[str, ...]]:
-    """The pages of the reference whose modules are there."""
-    there = {}
-    for name, (title, *objects) in REFERENCE.items():
-        module = ROOT / "/".join(objects[0].split(".")[:2])
-        if len(objects[0].split(".")) == 2 and objects[0].split(".")[1][0].isupper():
-            module = ROOT / "bdcc_jax"
-        if module.is_dir() or module.with_suffix(".py").is_file():
-            there[name] = (title, *objects)
-    return there
 
 
 def _whole(name: str) -> str:
