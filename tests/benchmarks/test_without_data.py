@@ -23,7 +23,9 @@ SMALLEST = {
     "exact": "--family planar --max-nodes 1000",
     "fuzz": "--inputs 20",
     "heuristics": "--planar 200 --repeats 1",
+    "lifted": "--size 2d --time-limit 1",
     "magnanti_wong": "",
+    "models": "--time-limit 0.5",
     "proofs": "--name 60 --verify",
     "scale": "--sizes 200",
     "soak": "--count 4 --host",
@@ -32,8 +34,8 @@ SMALLEST = {
     "throughput": "--most 2 --engines packing",
 }
 SLOW = {
-    "branching", "cells", "cold_start", "communities", "engines", "exact", "magnanti_wong", "soak",
-    "subproblems",
+    "branching", "cells", "cold_start", "communities", "engines", "exact", "lifted", "magnanti_wong",
+    "models", "soak", "subproblems",
 }  # fmt: skip
 ELSEWHERE = {"__main__": "test_experiments.py", "gpu_compiler": "test_gpu_compiler.py"}
 """Benchmarks that other tests run."""
