@@ -34,8 +34,8 @@ SMALLEST = {
     "throughput": "--most 2 --engines packing",
 }
 SLOW = {
-    "branching", "cells", "cold_start", "communities", "engines", "exact", "lifted", "magnanti_wong",
-    "models", "soak", "subproblems",
+    "branching", "cells", "cold_start", "communities", "engines", "exact", "lifted",
+    "magnanti_wong", "models", "soak", "subproblems",
 }  # fmt: skip
 ELSEWHERE = {"__main__": "test_experiments.py", "gpu_compiler": "test_gpu_compiler.py"}
 """Benchmarks that other tests run."""

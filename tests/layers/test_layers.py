@@ -281,7 +281,7 @@ assert all(np.isfinite(end).all() for end in ends)
             lambda: MulticutLayer(
                 Graph(3, TRIANGLE, [1.0, 1.0, -1.0], lifted=[False, False, True])
             ),
-            "layers know of no lifted edges",
+            "layers know of edges only, not of lifted",
         ),
         (lambda: MulticutLayer(TRIANGLE, 0.1), r"a LayerOptions object, not 0\.1"),
         (lambda: MulticutLayer(TRIANGLE)(jnp.ones(2)), r"\(3,\) or \(\.\.\., 3\), not \(2,\)"),
