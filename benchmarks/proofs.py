@@ -31,10 +31,17 @@ HEADINGS = (
 HIGHS = Options(integer="whole")
 
 
+def _verdict(note: str) -> str:
+    """Whether an optimum is proven or an instance open, if a note says so."""
+    if "no optimum on file" in note:
+        return "open"
+    return "proven" if "proven" in note else ""
+
+
 def published(data: Path | None) -> dict[str, tuple[str, str]]:
     """The optimum of every instance of the index, if one is known, and what is said of it."""
     rows = index(data)
-    known = ((row["known_opt"], row["note"].rpartition(";")[2].strip()) for row in rows)
+    known = ((row["known_opt"], _verdict(row["note"])) for row in rows)
     return dict(zip((row["name"].removesuffix(SUFFIX) for row in rows), known, strict=True))
 
 
