@@ -46,6 +46,10 @@ PAYS, PATIENCE = 0.3, 3
 """The same share for the rows over pairs of a dense instance, and in how many rounds: a leaf that
 rows would close in a dozen rounds at best is divided sooner."""
 
+FAR, PAYS_FAR, PATIENCE_FAR = 0.05, 0.1, 10
+"""The same where the gap is so large a share of the cost that no tree would close it: there rows
+are what raises the bound."""
+
 
 class Node:
     """Clusterings that decide some edges alike, and why they cost at least ``bound``."""
@@ -211,7 +215,10 @@ class BranchAndBound:
         graph = self._graph
         master = self._master
         if isinstance(master, RoughMaster):
-            return [CompleteGraphRows(graph, PAYS, PATIENCE, bounds, lambda: master.blur)]
+            lower, cutoff = bounds()
+            is_far = cutoff - lower > FAR * abs(cutoff)
+            pays = (PAYS_FAR, PATIENCE_FAR) if is_far else (PAYS, PATIENCE)
+            return [CompleteGraphRows(graph, *pays, bounds, lambda: master.blur)]
         # What is kept attracts, what is cut repels: cycles are looked for where they matter.
         size = np.abs(graph.weights)
         signed = np.select([kept, cut], [size, -size], graph.weights)
