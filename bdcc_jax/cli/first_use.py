@@ -5,11 +5,13 @@ solves a small instance without presolve, while this one runs presolve alone. Bo
 code on disk, where the solve that follows finds it.
 """
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 from numba.core import event
@@ -45,8 +47,11 @@ def compile_first(*, quiet: bool = False) -> float:
     start = time.perf_counter()
     if not quiet:
         show(f"compiling loops for the first time, about {ABOUT} s, once", sys.stderr)
+    # The same package as here, not one that happens to lie in the current folder.
+    places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     other = subprocess.Popen(
-        [sys.executable, "-m", __name__],
+        [sys.executable, "-P", "-m", __name__],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
