@@ -59,7 +59,9 @@ REFUSED: dict[frozenset[str], str] = {
             for model in ("lifted", "max_clusters")
             for asked in ("alternatives", "margin")
         ],
-        _OWN_ROWS: [(model, "paper") for model in ("unaries", "min_clusters", "max_clusters")],
+        _OWN_ROWS: [
+            (model, "paper") for model in ("lifted", "unaries", "min_clusters", "max_clusters")
+        ],
         _NO_PLACE: [(model, "other files") for model in MODELS if model != "lifted"],
     }.items()
     for pair in pairs

@@ -135,9 +135,7 @@ def test_a_stop_leaves_a_result_with_a_proof():
         verify(graph, result.certificate)
 
 
-@pytest.mark.parametrize(
-    "options", [Options(dual_ascent=True), Options(integer="whole"), Options.paper(), BARE]
-)
+@pytest.mark.parametrize("options", [Options(dual_ascent=True), BARE])
 def test_options(options):
     graph = grid_instance(2, side=6)
     result = solve(graph, options=options)
