@@ -55,3 +55,28 @@ def test_empty_caches(tmp_path):
         check=True,
     )
     assert "compiling loops for the first time" in done.stderr
+
+
+def test_the_other_process_has_the_same_package(monkeypatch, tmp_path):
+    """And not one in the current folder, as in a clone that was installed."""
+    (tmp_path / "bdcc_jax").mkdir()
+    (tmp_path / "bdcc_jax" / "__init__.py").write_text("raise SystemExit('the wrong one')")
+    monkeypatch.chdir(tmp_path)
+    seen, start = [], subprocess.Popen
+
+    class Other:
+        def __init__(self, command, env, **streams):
+            python = [*command[: command.index("-m")], "-c"]
+            script = "import bdcc_jax; print(bdcc_jax.__file__)"
+            asked = start([*python, script], env=env, stdout=subprocess.PIPE, text=True)
+            seen.append(asked.communicate()[0].strip())
+
+        def wait(self):
+            pass
+
+        kill = wait
+
+    monkeypatch.setattr(first_use, "is_missing", lambda function: True)
+    monkeypatch.setattr(first_use.subprocess, "Popen", Other)
+    first_use.compile_first(quiet=True)
+    assert seen == [bdcc_jax.__file__]
