@@ -1,0 +1,18 @@
+"""Graphs that do not fit into memory, or into one machine: block by block, with both bounds."""
+
+from .front import solve
+from .result import BlockProgress, LargeResult, Step
+from .runners import WorkersLost
+from .store import BlockStore, BlockWriter, Face, StoreChanged
+
+__all__ = [
+    "BlockProgress",
+    "BlockStore",
+    "BlockWriter",
+    "Face",
+    "LargeResult",
+    "Step",
+    "StoreChanged",
+    "WorkersLost",
+    "solve",
+]
