@@ -6,6 +6,7 @@ from .evidence import MAX_LOG_ODDS
 from .label_images import graph_from_labels, graph_from_rag, label_image
 from .pictures import PICTURES, example_picture, png, segmentation_picture
 from .superpixels import segment, superpixel_graph
+from .supervoxels import supervoxels
 
 __all__ = [
     "MAX_LOG_ODDS",
@@ -21,4 +22,5 @@ __all__ = [
     "segment_cells",
     "segmentation_picture",
     "superpixel_graph",
+    "supervoxels",
 ]

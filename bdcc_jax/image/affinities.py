@@ -1,7 +1,7 @@
 """Graphs of pixels or superpixels from affinity maps."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from .evidence import Weighting, check_probabilities, finite_map
-from .region_graph import Offset, Window, region_graph, renumbered
+from .region_graph import Offset, Window, checked_offsets, region_graph, renumbered
 
 LongRange = Literal["signed", "repulsive", "lifted"]
 
@@ -81,7 +81,7 @@ def graph_from_affinities(
             f"(channels, depth, height, width), not {together.shape}"
         )
     check_probabilities(together, "affinities")
-    steps = _checked_offsets(offsets, len(together), together.ndim - 1)
+    steps = checked_offsets(offsets, len(together), together.ndim - 1)
     nodes = _nodes(together.shape[1:], labels, mask)
 
     def cut_probability(channel: int, here: Window, _: Window) -> FloatArray:
@@ -90,15 +90,34 @@ def graph_from_affinities(
 
     if long_range == "lifted":
         return _lifted(nodes, steps, cut_probability, weighting), nodes
-    found = region_graph(nodes, steps, cut_probability)
+    edges, weights = weighted_edges(
+        nodes, steps, cut_probability, weighting, repulsive=long_range == "repulsive"
+    )
+    return Graph(int(nodes.max()) + 1, edges, weights), nodes
+
+
+def weighted_edges(
+    nodes: IntArray,
+    steps: Sequence[Offset],
+    cut_probability: Callable[[int, Window, Window], FloatArray],
+    weighting: Weighting,
+    *,
+    repulsive: bool,
+    split: int | None = None,
+) -> tuple[IntArray, FloatArray]:
+    """Edges between nodes, and their weights; ``split`` as for :func:`region_graph`.
+
+    With ``repulsive`` only nodes that an offset of length 1 joins may attract each other.
+    """
+    found = region_graph(nodes, steps, cut_probability, split)
     weights = weighting.weights(found.evidence, found.length)
-    n = int(nodes.max()) + 1
-    if long_range == "repulsive":
+    if repulsive:
+        n = int(nodes.max()) + 1
         units = [offset for offset in steps if sum(map(abs, offset)) == 1]
-        near = region_graph(nodes, units, cut_probability).edges if units else found.edges[:0]
+        near = region_graph(nodes, units, cut_probability, split).edges
         joined = np.isin(found.edges @ [n, 1], near @ [n, 1])
         weights = np.where(joined, weights, np.minimum(weights, 0.0))
-    return Graph(n, found.edges, weights), nodes
+    return found.edges, weights
 
 
 def _lifted(
@@ -139,15 +158,3 @@ def _nodes(shape: tuple[int, ...], labels: ArrayLike | None, mask: ArrayLike | N
     pixels = np.arange(inside.size).reshape(shape)
     named = pixels if labels is None else renumbered(labels)
     return renumbered(np.where(inside, named, -1), ignore_label=-1)
-
-
-def _checked_offsets(offsets: Any, channels: int, dimensions: int) -> list[Offset]:
-    rows = [np.asarray(offset) for offset in offsets]
-    if len(rows) != channels:
-        raise ValueError(f"offsets must have one entry a channel ({channels}), not {len(rows)}")
-    for i, row in enumerate(rows):
-        if row.shape != (dimensions,) or row.dtype.kind not in "iu":
-            raise ValueError(f"offsets[{i}] must be {dimensions} integers, not {offsets[i]!r}")
-        if not row.any():
-            raise ValueError(f"offsets[{i}] is zero: it joins every pixel to itself")
-    return [tuple(row.tolist()) for row in rows]

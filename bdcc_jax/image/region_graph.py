@@ -22,6 +22,19 @@ class RegionGraph:
     length: FloatArray
 
 
+def checked_offsets(offsets: Any, channels: int, dimensions: int) -> list[Offset]:
+    """Check the offsets of affinity maps, one a channel."""
+    rows = [np.asarray(offset) for offset in offsets]
+    if len(rows) != channels:
+        raise ValueError(f"offsets must have one entry a channel ({channels}), not {len(rows)}")
+    for i, row in enumerate(rows):
+        if row.shape != (dimensions,) or row.dtype.kind not in "iu":
+            raise ValueError(f"offsets[{i}] must be {dimensions} integers, not {offsets[i]!r}")
+        if not row.any():
+            raise ValueError(f"offsets[{i}] is zero: it joins every pixel to itself")
+    return [tuple(row.tolist()) for row in rows]
+
+
 def renumbered(labels: ArrayLike, ignore_label: int | None = None) -> IntArray:
     """Return the node of every pixel: 0, 1, ... in the order of the labels, -1 where ignored."""
     array = np.asarray(labels)
@@ -50,18 +63,21 @@ def region_graph(
     nodes: IntArray,
     offsets: Sequence[Offset],
     evidence: Callable[[int, Window, Window], FloatArray],
+    split: int | None = None,
 ) -> RegionGraph:
     """Collect the pairs of pixels ``(x, x + offset)`` that lie in two different nodes.
 
     ``evidence(i, here, there)`` returns the evidence of all pairs at offset i, of which one pixel
-    is in the window ``here`` and the other at the same place of the window ``there``.
+    is in the window ``here`` and the other at the same place of the window ``there``. With
+    ``split`` only pairs count of which one node is below it and the other is not.
     """
     n = int(nodes.max()) + 1
     parts = []
     for i, offset in enumerate(offsets):
         here, there = _windows(nodes.shape, offset)
         a, b = nodes[here], nodes[there]
-        apart = (a != b) & (a >= 0) & (b >= 0)
+        apart = (a != b) if split is None else ((a < split) != (b < split))
+        apart &= (a >= 0) & (b >= 0)
         keys = np.minimum(a, b)[apart] * n + np.maximum(a, b)[apart]
         values = evidence(i, here, there)[apart]
         parts.append(_summed(keys, values, np.ones(len(keys))))  # at once, to save memory
