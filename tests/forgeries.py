@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections import Counter
 from fractions import Fraction
 from functools import cache
@@ -14,6 +15,11 @@ from families import joined, wheel
 from oracles import random_graph
 
 from bdcc_jax import Graph, Options, Rejected, solve, verify
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.proofs.branching_proof import Branching
+from bdcc_jax.proofs.certificate import certificate as graph_certificate
+from bdcc_jax.search.bounds import Bounds
+from bdcc_jax.search.semidefinite_tree import SemidefiniteTree
 from benchmarks.exact_optimum import exact_optimum, exact_optimum_of
 
 ODD = [True, False, None, -1, -2, 0, 1, 7, 8, 10**9, -(10**30), 2**63, 0.0, -0.0, 1.0, 0.5, -1.0]
@@ -69,6 +75,9 @@ def a_proof(rng, n, depth):
             if rng.random() < 0.05:
                 nodes = [x - n if rng.random() < 0.5 else x for x in nodes]
             found.append([kind, rng.choice([0.25, 1.0, 2.0, 1e308]), *nodes])
+        if rng.random() < 0.2:
+            vectors = [[rng.randrange(-2, 3) for _ in range(n)] for _ in range(rng.randint(1, 2))]
+            found.append(["gram", rng.choice([0.25, 1.0, 2.0]), *vectors])
         return found
 
     def parts():
@@ -185,7 +194,24 @@ def originals():
         for options in (Options(), BARE):
             certificate = written(solve(graph, options=options))
             found.append(Original(graph, exact_optimum(graph), certificate))
-    return found
+    return found + [semidefinite(rng, n) for n in (4, 6, 7)]
+
+
+def semidefinite(rng, n):
+    """A certificate of a tree whose leaves have semidefinite matrices."""
+    pairs = np.column_stack(np.triu_indices(n, 1))
+    graph = Graph(n, pairs, rng.choice([-3.0, -2.0, -1.0, 1.0, 2.0], len(pairs)))
+    bounds = Bounds(graph)
+    tree = SemidefiniteTree(Branching(graph), bounds, Clock(None), lambda x: None)
+    for _ in range(9):
+        if tree.lower_bound.value < bounds.cutoff:
+            tree.grow()
+    proof, lower = tree.lower_bound.proof, tree.lower_bound.value
+    certificate = graph_certificate(
+        graph, bounds.labels, proof, status="gap", objective=bounds.upper,
+        lower_bound=lower, tolerance=0.0,
+    )  # fmt: skip
+    return Original(graph, exact_optimum(graph), json.loads(json.dumps(certificate)))
 
 
 def judge(original, certificate):

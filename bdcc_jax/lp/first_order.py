@@ -16,6 +16,8 @@ Reflected steps are averaged with the start of an epoch (Halpern's iteration, wh
 and a new epoch starts once they move little: then p becomes what x and y have moved, compared.
 """
 
+from math import exp, log, sqrt
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -91,7 +93,7 @@ def descend(
             new_y[i] = max(0.0, y[i] + s0[i] * p * activity)
             d = new_y[i] - y[i]
             moved += d * d / (s0[i] * p)
-        moved = np.sqrt(moved)
+        moved = sqrt(moved)
         if length == 0:
             first, before = moved, moved
         length += 1
@@ -109,7 +111,7 @@ def descend(
                 dy += d * d / s0[i]
                 y[i], start_y[i] = new_y[i], new_y[i]
             if dx > 1e-20 and dy > 1e-20:
-                p = np.exp(0.5 * np.log(np.sqrt(dy / dx)) + 0.5 * np.log(p))
+                p = exp(0.5 * log(sqrt(dy / dx)) + 0.5 * log(p))
             length = 0
         else:
             a = length / (length + 1.0)

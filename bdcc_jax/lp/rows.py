@@ -80,6 +80,17 @@ class Rows:
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[chosen])])
         return Rows(starts, self.indices[entries], self.values[entries], self.upper[chosen])
 
+    def gather(self, chosen: NDArray[np.int64]) -> Rows:
+        """The rows with these numbers, in this order."""
+        lengths = np.diff(self.starts)[chosen]
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        entries = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+        return Rows(starts, self.indices[entries], self.values[entries], self.upper[chosen])
+
+    def renamed(self, names: NDArray[np.int64]) -> Rows:
+        """The same rows over other columns: ``names[e]`` in place of e."""
+        return Rows(self.starts, names[self.indices].astype(np.int32), self.values, self.upper)
+
     def keys(self) -> NDArray[np.uint64]:
         """A number for every row: the same for the same row, in whatever order its entries come."""
         return _keys(self.starts, self.indices, self.values.view(np.uint64), self.upper)

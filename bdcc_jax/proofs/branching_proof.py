@@ -13,6 +13,7 @@ from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .certificate import combination
 from .rows_in_nodes import in_nodes
+from .semidefinite_leaf import SemidefiniteLeaf, from_arrays, to_arrays
 
 
 class Fork(NamedTuple):
@@ -47,7 +48,7 @@ class Contradiction(NamedTuple):
     kind: str | int = "cycle"
 
 
-Reason = Leaf | Contradiction
+Reason = Leaf | Contradiction | SemidefiniteLeaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,14 +64,18 @@ class TreeProof:
         """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
         rows = in_nodes(self.graph, self.rows)
         written: list[Any] = []
-        todo = [0]
+        todo: list[tuple[int, list[list[int]]]] = [(0, [])]
         while todo:
-            node = self.nodes[todo.pop()]
+            number, kept = todo.pop()
+            node = self.nodes[number]
             if isinstance(node, Fork):
-                written.append(self.graph.edges[node.edge].tolist())
-                todo += [node.cut, node.kept]
+                pair = self.graph.edges[node.edge].tolist()
+                written.append(pair)
+                todo += [(node.cut, kept), (node.kept, [*kept, pair])]
             elif isinstance(node, Leaf):
                 written.append(combination([rows[i] for i in node.rows], node.multipliers))
+            elif isinstance(node, SemidefiniteLeaf):
+                written.append(node.to_dict(self.graph.n, kept))
             else:
                 row = [node.kind, node.multiplier, *node.nodes]
                 written.append({"rule": "lp", "rows": [row]})
@@ -93,7 +98,12 @@ class Branching:
     @property
     def begun(self) -> bool:
         """Whether there are rows, so that the bound is better than the trivial one."""
-        return len(self.rows) > 0
+        return len(self.rows) > 0 or self.semidefinite
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether leaves were bounded by semidefinite programming."""
+        return any(isinstance(node, SemidefiniteLeaf) for node in self.nodes)
 
     def leaves(self) -> list[tuple[int, dict[int, bool], Reason]]:
         """Number, decisions (whether an edge is cut) and reason of every leaf."""
@@ -124,6 +134,9 @@ class Branching:
             "leaf_starts": np.cumsum([0, *(len(leaf.rows) for leaf in leaves)]),
             "leaf_rows": np.concatenate([leaf.rows for leaf in leaves]),
             "leaf_multipliers": np.concatenate([leaf.multipliers for leaf in leaves]),
+            **to_arrays(
+                {i: leaf for i, leaf in enumerate(self.nodes) if isinstance(leaf, SemidefiniteLeaf)}
+            ),
             **self.rows.to_arrays(),
         }
 
@@ -137,4 +150,6 @@ class Branching:
             Leaf(*leaf) if fork[0] < 0 else Fork(*fork)
             for *leaf, fork in zip(rows, multipliers, arrays["forks"].tolist(), strict=True)
         ]
+        for number, leaf in from_arrays(arrays).items():
+            nodes[number] = leaf
         return Branching(graph, Rows.from_arrays(arrays), nodes)

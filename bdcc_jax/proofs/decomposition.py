@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -48,7 +49,7 @@ class Decomposition:
         self.graph, self.all_rows, self.multipliers, self.part = graph, rows, multipliers, part
         self._proofs: dict[int, Proof] = {}  # of better bounds on some parts than the LP's
         u, v = part[graph.edges].T
-        edge_part = np.where(u == v, u, -1)
+        edge_part = self._edge_part = np.where(u == v, u, -1)
         row_part = _common(edge_part[rows.indices], rows.starts)
         self._row_part = np.where(multipliers > 0, row_part, -1)
         relaxed = row_part < 0
@@ -95,12 +96,23 @@ class Decomposition:
 
     def rows(self, i: int) -> Rows:
         """The rows inside part i that the LP needs, in the edges of its instance."""
-        rows = self.all_rows.take(self._row_part == i)
+        rows = self.all_rows.gather(self._own_rows[i])
         there = self.reduced[self._edges[i]] != 0.0  # its graph has no pairs of weight 0
         local = np.searchsorted(self._edges[i], rows.indices)
         lost = np.bincount(rows.row_of_entry(), ~there[local], len(rows)) > 0
         number = (np.cumsum(there) - 1).astype(np.int32)
         return Rows(rows.starts, number[local], rows.values, rows.upper).take(~lost)
+
+    @cached_property
+    def _own_rows(self) -> list[IntArray]:
+        """For every part the rows inside it that the LP needs."""
+        return _groups(self._row_part, len(self))
+
+    def divide(self, rows: Rows) -> tuple[list[tuple[Rows, IntArray]], Rows]:
+        """For every part the rows inside it, and their numbers; and the rows inside none."""
+        row_part = _common(self._edge_part[rows.indices], rows.starts)
+        chosen = _groups(row_part, len(self))
+        return [(rows.gather(own), own) for own in chosen], rows.take(row_part < 0)
 
     def instance(self, i: int) -> Graph:
         """Make an instance of part i, with the weights r."""
@@ -147,6 +159,18 @@ class Decomposition:
             return together
 
         return lifted
+
+    def with_parts(self, found: Mapping[int, IntArray], labels: IntArray) -> IntArray:
+        """A clustering with these clusterings of some parts, the rest being as in ``labels``."""
+        together, first = labels.copy(), self.graph.n
+        for i, of_part in found.items():
+            together[self._nodes[i]] = of_part + first
+            first += len(of_part)
+        return together
+
+    def nodes(self, i: int) -> IntArray:
+        """The nodes of part i, in the order of its instance."""
+        return self._nodes[i]
 
     def rest_of_bound(self, i: int) -> float:
         """The bound without the share of part i."""

@@ -8,6 +8,7 @@ from bisect import bisect
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from math import gcd, inf
+from operator import mul
 from typing import Any, NamedTuple
 
 WORK = 64  # steps for every byte of a certificate, and for every node and edge of its instance
@@ -133,6 +134,8 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
         if kind in ("forest", "clique", "one class", "any class", "class"):
             b, plus, minus = getattr(graph, "row_of_" + kind.replace(" ", "_"))([*nodes])
             return -y * b, [(*e, y) for e in plus] + [(*e, -y) for e in minus]
+        if kind == "gram":  # vectors v: the sum of v(C)^2 over the clusters C is not negative
+            return graph.row_of_gram(y, [*nodes])
         hub, *rim = _ids([*nodes], len(graph.at) - graph.terminals)  # classes are on no cycle
         k, b, plus, minus = len(rim), 0, [(rim[-1], hub)], [*pairwise(nodes)]
         if kind == "wheel" and k % 2 == 1 < k:
@@ -313,6 +316,16 @@ class _Graph:  # an instance, and labels; joined nodes have several names, their
         t, q = divmod(p, k)  # with clusters of equal size the fewest pairs are kept
         kept = q * (t + 1) * t // 2 + (k - q) * t * (t - 1) // 2
         return p * (p - 1) // 2 - kept, [*combinations(nodes, 2)], []
+
+    def row_of_gram(self, y: int, vectors: list[Any]) -> tuple[int, Any]:
+        n = len(self.at) - self.terminals
+        self._prover.pay(n * n * (3 + len(vectors)))
+        valid = all(type(v) is list and len(v) == n for v in vectors)
+        valid = valid and all(type(x) is int and abs(x) < 2**64 for v in vectors for x in v)
+        _require(valid, f"not {n} whole numbers a vector")
+        at = [*zip(*vectors, strict=True)]
+        pairs = [(i, j, sum(map(mul, at[i], at[j]))) for i, j in combinations(range(len(at)), 2)]
+        return -y * sum(sum(v) ** 2 for v in vectors), [(i, j, 2 * y * z) for i, j, z in pairs if z]
 
     def row_of_one_class(self, nodes: list[int]) -> Any:
         (v,) = self._unclassed(nodes)

@@ -192,6 +192,7 @@ GREEDY = {
         "proof": LP,
     },
     "2-partitions": lambda: {"rule": "lp", "rows": [[9, 1e308, *range(30)]] * 100},
+    "matrices": lambda: {"rule": "lp", "rows": [["gram", 1e308, [1] * 30, [2**60] * 30]] * 50},
     "rows": lambda: {"rule": "lp", "rows": [["cycle", 1e308, *range(30)]] * 100},
 }
 
@@ -252,6 +253,72 @@ def test_2_partitions_prove_no_more_than_is_true(seed):
             for k in rng.integers(3, 8, rng.integers(1, 8)).tolist()
         ]
         assert _Prover(64).bound(7, weights, {"rule": "lp", "rows": rows}) <= int(optimum) << 64
+
+
+@pytest.mark.parametrize("columns", [1, 40])
+def test_the_work_of_large_matrices_is_bounded(columns):
+    path = Graph(600, [(i, i + 1) for i in range(599)], np.resize([1.0, -1.0], 599))
+    proof = {"rule": "lp", "rows": [["gram", 1.0, *[[1] * 600] * columns]] * 3}
+    certificate = forged(path, proof, lower_bound=-1e6)
+    tracemalloc.start()
+    try:
+        with pytest.raises(Rejected, match="more work"):
+            verify(path, certificate)
+        assert tracemalloc.get_traced_memory()[1] < 2000 * len(json.dumps(certificate))
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [3, None, "111111", [1.0] * 6, [True] * 6, [1] * 5, [1] * 7, [], [2**70] * 6, {"0": 1}],
+)
+def test_a_vector_has_a_whole_number_for_every_node(vector):
+    graph = wheel(5)
+    rows = [["gram", 1.0, [1] * 6, vector]]
+    with pytest.raises(Rejected):
+        verify(graph, forged(graph, {"rule": "lp", "rows": rows}, lower_bound=-5.0))
+
+
+@pytest.mark.parametrize("factor", [-1.0, 1, True, "1", None])
+def test_a_matrix_has_no_negative_factor(factor):
+    graph = wheel(5)
+    rows = [["gram", factor, [1, -1, 0, 0, 0, 0]]]
+    with pytest.raises(Rejected):
+        verify(graph, forged(graph, {"rule": "lp", "rows": rows}, lower_bound=-5.0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_matrices_prove_no_more_than_is_true(seed):
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 7, 0.8, "ties")
+    pairs = zip(map(tuple, graph.edges.tolist()), np.rint(graph.weights), strict=True)
+    weights = {pair: int(w) << 64 for pair, w in pairs}
+    optimum = brute_force(Graph(7, list(weights), [w >> 64 for w in weights.values()]))
+    for _ in range(300):
+        rows = [
+            ["gram", float(rng.integers(0, 3)) / 4, *rng.integers(-2, 3, size=(k, 7)).tolist()]
+            for k in rng.integers(0, 4, rng.integers(1, 4)).tolist()
+        ]
+        assert _Prover(64).bound(7, weights, {"rule": "lp", "rows": rows}) <= int(optimum) << 64
+
+
+def test_a_matrix_alone_proves_a_bound():
+    """Of a pentagon that repels along its sides and attracts along its diagonals.
+
+    The vectors are cosine and sine of its corners, rounded; the best factor leaves 1 of 3.
+    """
+    sides = {tuple(sorted((i, (i + 1) % 5))) for i in range(5)}
+    pairs = [(i, j) for i in range(5) for j in range(i + 1, 5)]
+    weights = {pair: -1 << 64 if pair in sides else 1 << 64 for pair in pairs}
+    optimum = brute_force(Graph(5, pairs, [float(w >> 64) for w in weights.values()]))
+    turn = 2 * np.pi * np.arange(5) / 5
+    vectors = [np.rint(1024 * f(turn)).astype(int).tolist() for f in (np.cos, np.sin)]
+    bounds = []
+    for y in np.linspace(0.0, 2.0, 21) / 2**20:
+        proof = {"rule": "lp", "rows": [["gram", float(y), *vectors]]}
+        bounds.append(_Prover(64).bound(5, weights, proof) / 2**64)
+    assert (bounds[0], max(bounds), optimum) == (-5.0, -3.0, -2.0)
 
 
 @pytest.mark.parametrize("name", GREEDY)

@@ -9,12 +9,17 @@ share of what a path carries off the capacities, so that the next one goes anoth
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base import workers
 from ...base.arrays import BoolArray, FloatArray, IntArray
 from ...base.clock import Clock
 from ...base.compiled import compiled
 
 PATHS = 8
 """Paths of one length that a pair takes at most."""
+
+REGION = 50_000
+"""Pairs are searched region by region of about so many nodes, which are next to each other in
+memory; regions do not share what pairs carry, and are tasks for threads."""
 
 VISITS = 20_000
 """Half-edges that the search for one pair looks at, at most."""
@@ -71,10 +76,35 @@ def conflicted_cycles(
     repel = np.flatnonzero(reduced < -least)
     repel = repel[np.argsort(reduced[repel], kind="stable")]
     starts, other, pair = _half_edges(n, ends, attract)
-    with clock.alarm() as stop:
-        return _search(
-            ends, reduced.copy(), starts, other, pair, repel, least, longest - 1, depletion, stop
-        )
+
+    def search(pairs: IntArray, own: Clock) -> tuple[IntArray, IntArray]:
+        with own.alarm() as stop:
+            return _search(
+                ends,
+                reduced.copy(),
+                starts,
+                other,
+                pair,
+                pairs,
+                least,
+                longest - 1,
+                depletion,
+                stop,
+            )
+
+    found = list(workers.map(search, _regions(n, ends, repel), clock))
+    offsets = np.cumsum([0] + [len(nodes) for nodes, _ in found[:-1]])
+    cycles = [starts[1:] + offset for (_, starts), offset in zip(found, offsets, strict=True)]
+    return np.concatenate([nodes for nodes, _ in found]), np.concatenate([[0], *cycles])
+
+
+def _regions(n: int, ends: NDArray[np.int32], repel: IntArray) -> list[IntArray]:
+    """The repelling pairs by where they are, if the nodes are many; the order is kept in each."""
+    count = n // REGION
+    if count < 2:
+        return [repel]
+    region = ends[repel, 0].astype(np.int64) * count // n
+    return [repel[region == i] for i in range(count)]
 
 
 @compiled
@@ -173,7 +203,7 @@ def _search(
                     break
             if met:
                 break
-    return np.array(nodes, dtype=np.int64), np.array(cycles)
+    return np.array(nodes, dtype=np.int64), np.array(cycles, dtype=np.int64)
 
 
 @compiled
