@@ -48,6 +48,8 @@ class Clock:
         self.device_calls, self.device_seconds = 0, 0.0
         self.spent: dict[str, float] = {}
         self.longest: dict[str, float] = {}
+        self.crowded = False
+        """Whether tasks in threads have all cores: a search beside them has to wait."""
         self.part = ""
         """What is being measured right now; a view of the progress reads it from its thread."""
         self.while_waiting: Callable[[], None] | None = None
@@ -72,6 +74,29 @@ class Clock:
         """A clock for a part of the work: limits of its own, which end no later than this one's."""
         seconds, work = min(seconds, self.remaining), min(work, self.work_remaining)
         return Clock(seconds, work, self._interrupted, self)
+
+    def apart(self, interrupted: Event | None = None, work: float = inf) -> Clock:
+        """A clock for a task that counts for itself until :meth:`take_over`, with these limits.
+
+        In another thread it is the event that ends the task early.
+        """
+        work = min(work, self.work_remaining)
+        if interrupted is not None:
+            return Clock(self.remaining, work, interrupted)
+        clock = Clock(self.remaining, work, self._interrupted)
+        clock.while_waiting = self.while_waiting
+        return clock
+
+    def take_over(self, other: Clock) -> None:
+        """Add what a clock of :meth:`apart` has counted."""
+        self.work += other.work
+        for part, seconds in other.spent.items():
+            self.spent[part] = self.spent.get(part, 0.0) + seconds
+        clock: Clock | None = self
+        while clock is not None:
+            clock.device_calls += other.device_calls
+            clock.device_seconds += other.device_seconds
+            clock = clock._around
 
     def check_interrupt(self) -> None:
         """Raise KeyboardInterrupt if the main thread was told to stop."""

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import numba
 from numba.extending import register_jitable
 
+from .interpreted import interpret_meanwhile
+
 
 def _stamp(folder: Path) -> str:
     """Another one for every state of the sources with compiled functions in a folder and below."""
@@ -21,6 +23,8 @@ _SOURCES = _stamp(Path(__file__).parents[1])
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_all: list[Callable[..., Any]] = []
+
 
 def compiled(function: Function) -> Function:
     """Compile with numba on first use, keep the machine code on disk, release the GIL."""
@@ -31,6 +35,8 @@ def compiled(function: Function) -> Function:
     file = getattr(getattr(decorated, "_cache", None), "_cache_file", None)
     if file is not None and hasattr(file, "_version"):
         file._version = f"{file._version}, bdcc-jax {_SOURCES}"
+        interpret_meanwhile(decorated)
+        _all.append(decorated)
     return decorated
 
 
@@ -38,6 +44,11 @@ def is_missing(function: Callable[..., Any]) -> bool:
     """Whether the machine code of a compiled function is to be kept on disk, and is not there."""
     file = getattr(getattr(function, "_cache", None), "_cache_file", None)
     return file is not None and not file._load_index()
+
+
+def kept() -> int:
+    """How many compiled functions have machine code on disk."""
+    return sum(not is_missing(function) for function in _all)
 
 
 def inlined(function: Function) -> Function:

@@ -8,6 +8,8 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
+from . import interpreted
+
 LATER = 0.01
 """Seconds after which a signal whose exception got lost is sent again."""
 
@@ -53,13 +55,19 @@ def _outside_numba(number: signal.Signals) -> Iterator[None]:
 
 
 def _in_numba(frame: FrameType | None) -> bool:
-    """Whether we wait for a function of numba, or for a NamedTuple that it makes."""
+    """Whether we wait for a function of numba, for a NamedTuple that it makes, or for a loop.
+
+    Loops that run as Python leave their arrays as half-made as those of machine code would be.
+    """
+    nearest = ""
     while frame is not None:
+        if frame.f_code is interpreted.AS_PYTHON:
+            return True
         name = frame.f_globals.get("__name__", "")
-        if name.startswith(("numba.", "namedtuple_", "bdcc_jax.")):
-            return not name.startswith("bdcc_jax.")
+        if not nearest and name.startswith(("numba.", "namedtuple_", "bdcc_jax.")):
+            nearest = name
         frame = frame.f_back
-    return False
+    return bool(nearest) and not nearest.startswith("bdcc_jax.")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from ..base.environment import package_version
+from ..base.interpreted import interpreted_while
 from ..base.interrupts import is_interrupt
 from . import (
     batch,
@@ -13,11 +14,14 @@ from . import (
     demo,
     doctor,
     info,
+    large,
     solve,
     verify,
     version,
+    volume,
 )
 from .common import INTERRUPTED, Parser, complain
+from .first_use import Compilers
 from .logs import logged
 from .signals import SIGNALS
 
@@ -25,6 +29,8 @@ COMMANDS = (
     solve,
     cluster,
     batch,
+    large,
+    volume,
     certify,
     verify,
     info,
@@ -66,7 +72,9 @@ def main(argv: Sequence[str] | None = None, *, loading: float = 0.0) -> int:
     parser.add_argument("--version", action="version", version=f"bdcc-jax {package_version()}")
     parser.set_defaults(loading=loading, commands=_add_subcommands(parser))
     arguments = parser.parse_args(argv)
-    with SIGNALS.minded(), logged(getattr(arguments, "log_level", None)):
+    arguments.compilers = compilers = Compilers(quiet=getattr(arguments, "quiet", False))
+    log = logged(getattr(arguments, "log_level", None))
+    with SIGNALS.minded(), log, interpreted_while(compilers.at_work):
         try:
             code = int(arguments.run(arguments))
         except (KeyboardInterrupt, SystemError) as error:

@@ -139,7 +139,7 @@ def _settings(arguments: argparse.Namespace, options: Options) -> dict[str, Any]
         "gap": arguments.gap,
         "seed": arguments.seed,
         "time_limit_each": arguments.time_limit_each,
-        "options": {k: v for k, v in asdict(options).items() if k != "memory"},
+        "options": {k: v for k, v in asdict(options).items() if k not in ("memory", "threads")},
     }
     through_json: dict[str, Any] = json.loads(json.dumps(finite(settings)))
     return through_json

@@ -10,7 +10,6 @@ from ..io.files import check_target, write_bytes
 from ..report import html_report
 from ..solve import solve
 from .common import Parser, bad_input, before_line, exit_code, say
-from .first_use import compile_first
 from .signals import SIGNALS
 
 ATTRACTIVE = 0.85
@@ -30,6 +29,7 @@ def add_arguments(command: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do it; returns the exit code."""
+    arguments.compilers.start()
     target = Path(f"bdcc-demo-{arguments.picture}.png")
     with bad_input():
         if not arguments.force:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         picture = example_picture(arguments.picture)
         graph, superpixels = superpixel_graph(picture, arguments.segments, attractive=ATTRACTIVE)
     show(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", sys.stderr)
-    compiling = compile_first()
+    compiling = arguments.compilers.wait_for(graph.m)
     result = SIGNALS.last(lambda: solve(graph, progress=True))
     with bad_input():
         segmentation = segmentation_picture(picture, result.labels[superpixels])

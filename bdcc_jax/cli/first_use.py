@@ -1,8 +1,10 @@
-"""The first use on a machine: loops are compiled, by two processes at the same time, and kept.
+"""The first use on a machine: loops are compiled by two processes at the same time, and kept.
 
-numba compiles one function after another, however many threads there are. So a second process
-solves a small instance without presolve, while this one runs presolve alone. Both leave machine
-code on disk, where the solve that follows finds it.
+numba compiles one function after another, however many threads there are. So one process runs
+presolve and the rows of the LP, the other one a solve without presolve; what both need is compiled
+by the one that comes to it first. They leave machine code on disk, where this process finds it.
+Small instances do not wait for it: their loops run as Python meanwhile (``base/interpreted.py``),
+and if they are done first, the two processes finish in the background, for the next use.
 """
 
 import os
@@ -10,26 +12,39 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
-from numba.core import event
 
-from ..base.compiled import is_missing
-from ..base.interrupts import interruptible
+from ..base.compilation_cache import cache_folder
+from ..base.compiled import is_missing, kept
+from ..base.interpreted import SMALL
 from ..base.streams import is_terminal, show
 from ..instance.graph import Graph
 from ..options import Options
 from ..presolve import presolve
 from ..presolve.reduction import reduced
+from ..primal.evolution import fused
 from ..solve import solve
+
+LONGEST = (reduced, fused)
+"""What the two processes are busy with for most of the time: if it is on disk, so is the rest."""
 
 SIDE = 7
 """Of the grid that is solved: large enough for every loop of a default solve to be needed."""
 
 ABOUT = 30
 """Seconds that are foretold: what the longer half takes of a processor (benchmarks.cold_start)."""
+
+FEW_EDGES = SMALL // 10
+"""Instances with so many do not wait: their largest arrays together have ten numbers an edge."""
+
+DENSE = 8
+"""Graphs whose nodes have so many edges in the mean are dense."""
+
+NICE = 19
+"""Who is at work comes first."""
 
 
 def example() -> Graph:
@@ -40,54 +55,102 @@ def example() -> Graph:
     return Graph.from_edges(u, v, np.random.default_rng(0).normal(0.2, 1.0, len(u)))
 
 
-def compile_first(*, quiet: bool = False) -> float:
-    """Compile what a solve needs, unless an earlier process has; the seconds that it took."""
-    if not is_missing(reduced):
-        return 0.0
-    start = time.perf_counter()
-    if not quiet:
-        show(f"compiling loops for the first time, about {ABOUT} s, once", sys.stderr)
+class Compilers:
+    """The processes that compile."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        """Compile what a solve needs, unless an earlier use has left it on disk."""
+        if any(is_missing(loop) for loop in LONGEST):
+            self._running = [_compile(part) for part in PARTS]
+
+    def at_work(self) -> bool:
+        """Whether there is machine code yet to come."""
+        self._running = [process for process in self._running if process.poll() is None]
+        return bool(self._running)
+
+    def wait_for(
+        self, edges: int, time_limit: float | None = None, *, dense: bool = False
+    ) -> float:
+        """Wait until an instance can be solved; the seconds that it took.
+
+        Few edges can be at once, unless there is a limit, which is meant for machine code, or the
+        graph is dense: its rows take Python too long, and ties among them other turns.
+        """
+        if not self.at_work():
+            return 0.0
+        if edges <= FEW_EDGES and time_limit is None and not dense:
+            self._show(
+                f"loops are compiled in the background, once, about {ABOUT} s: no need to wait"
+            )
+            return 0.0
+        self._show(f"compiling loops for the first time, about {ABOUT} s, once")
+        start = time.perf_counter()
+        counted = not self._quiet and is_terminal(sys.stderr)
+        while self.at_work():  # whatever became of them, what is missing is compiled in the solve
+            time.sleep(0.1)
+            if counted:
+                print(f"\r{kept()} loops", end="", file=sys.stderr, flush=True)
+        if counted:
+            print("\r" + " " * 20 + "\r", end="", file=sys.stderr, flush=True)
+        return time.perf_counter() - start
+
+    def _show(self, line: str) -> None:
+        if not self._quiet:
+            show(line, sys.stderr)
+
+
+def _compile(part: str) -> subprocess.Popen[bytes]:
+    """Start a process that goes on when this one has ended."""
     # The same package as here, not one that happens to lie in the current folder.
     places = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
-    other = subprocess.Popen(
-        [sys.executable, "-P", "-m", __name__],
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __name__, part],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, places))},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    try:
-        with interruptible(), _counted(shown=not quiet and is_terminal(sys.stderr)):
-            small = presolve(example())
-            small.lift(np.arange(small.graph.n))
-            other.wait()  # whatever became of it, what is missing is compiled in the solve
-    finally:
-        other.kill()
-        other.wait()
-    return time.perf_counter() - start
+
+
+def _reductions_and_rows() -> None:
+    graph = example()
+    small = presolve(graph)
+    small.lift(np.arange(small.graph.n))
+    solve(graph, options=Options(presolve=False, heuristics=False, rounding=()))
+
+
+def _all_but_presolve() -> None:
+    solve(example(), options=Options(presolve=False))
+
+
+PARTS = {"reductions-and-rows": _reductions_and_rows, "all-but-presolve": _all_but_presolve}
 
 
 @contextmanager
-def _counted(*, shown: bool) -> Iterator[None]:
-    """A line that counts the functions which this process has compiled, on a terminal."""
-    if not shown:
+def _alone(part: str) -> Iterator[None]:
+    """Wait until no other process compiles this part: most is on disk then."""
+    folder = cache_folder()
+    try:
+        import fcntl
+
+        assert folder is not None
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = (folder / f"compiling-{part}").open("w")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except (ImportError, AssertionError, OSError):  # not everywhere; work done twice does no harm
         yield
         return
-
-    class Counter(event.Listener):  # type: ignore[misc]
-        count = 0
-
-        def on_start(self, _: event.Event) -> None:
-            pass
-
-        def on_end(self, _: event.Event) -> None:
-            self.count += 1
-            print(f"\r{self.count} functions", end="", file=sys.stderr, flush=True)
-
-    with event.install_listener("numba:compile", Counter()):
+    with lock:
         yield
-    print("\r" + " " * 20 + "\r", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
-    solve(example(), options=Options(presolve=False))
+    with suppress(AttributeError, OSError):
+        os.nice(NICE)
+    with _alone(sys.argv[1]):
+        PARTS[sys.argv[1]]()

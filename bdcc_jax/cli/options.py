@@ -7,7 +7,7 @@ from ..options import Options
 from .common import Parser, at_least_0
 from .logs import LEVELS
 
-FIELDS = ("engine", "tau", "max_rounds", "memory")
+FIELDS = ("engine", "tau", "max_rounds", "threads", "memory")
 """The fields of Options that are arguments of the command line."""
 
 
@@ -23,6 +23,7 @@ def add_options(command: Parser) -> None:
     add("--engine", default=absent, help="auto, packing, reference or pdlp")
     add("--tau", type=_tau, default=absent, help="Magnanti-Wong rows: in (0, 1), or 'none'")
     add("--max-rounds", type=int, default=absent, metavar="N", help="stop after N rounds")
+    add("--threads", type=int, default=absent, metavar="N", help="of a solve (default: all cores)")
     add("--memory", type=int, default=absent, metavar="BYTES", help="for batches on each device")
 
 

@@ -21,7 +21,7 @@ from ..separation.device import devices
 from ..show.plots import require_matplotlib
 from ..solve import check_initial, solve_graph
 from .common import Parser, at_least_0, bad_input, before_line, exit_code, finite, say
-from .first_use import compile_first
+from .first_use import DENSE
 from .instance import (
     add_constraints,
     add_format,
@@ -65,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         _check_outputs(arguments)
         if arguments.report is not None:
             require_matplotlib()
+        arguments.compilers.start()
         start = time.perf_counter()
         graph = constrained(read_instance(arguments.file, arguments.format)[0], arguments)
         check_together([*graph.features, *options.features])
@@ -77,7 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         reading = time.perf_counter() - start
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, Terms.of(graph).graph, options, arguments.seed)
-    compiling = compile_first(quiet=arguments.quiet)
+    compiling = arguments.compilers.wait_for(
+        graph.m, arguments.time_limit, dense=2 * graph.m >= DENSE * graph.n
+    )
     result = SIGNALS.last(
         lambda: solve_graph(
             graph,

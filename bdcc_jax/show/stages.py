@@ -1,4 +1,4 @@
-"""What is done before and after a solve, in a line each."""
+"""What is done before and after a solve: a bar on a terminal, in the place of the one before."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..base.streams import show
+from ..base.streams import Lenient, is_terminal
 
-INTERVAL = 0.5
-"""Seconds between two lines about the same stage."""
+INTERVAL = 0.1
+"""Seconds between two drawings of a bar."""
+
+WIDTH = 24
+"""Of a bar, in characters."""
 
 
 class Stages:
-    """Measures stages of work, and shows on standard error those that take a while.
+    """Measures stages of work, and shows on standard error, if that is a terminal, how far it is.
 
     Attributes
     ----------
@@ -23,7 +26,7 @@ class Stages:
     """
 
     def __init__(self, shown: bool) -> None:
-        self._shown = shown
+        self._shown = shown and is_terminal(sys.stderr)
         self.seconds: dict[str, float] = {}
 
     @contextmanager
@@ -36,15 +39,34 @@ class Stages:
             now = time.perf_counter()
             if now - last >= INTERVAL:
                 last = now
-                part = f"{done:,}" if of is None else f"{done:,} of {of:,} ({done / of:.0%})"
-                self._show(f"{name}: {part} rows, {now - start:.1f} s")
+                self._draw(f"{name} {bar(done, of)} rows, {now - start:.1f} s")
 
-        yield told
-        spent = time.perf_counter() - start
-        self.seconds[name] = spent
-        if spent >= INTERVAL:
-            self._show(f"{name}: done in {spent:.1f} s")
+        self._draw(f"{name} ...")
+        try:
+            yield told
+        finally:
+            self._draw("")
+        self.seconds[name] = time.perf_counter() - start
 
-    def _show(self, line: str) -> None:
+    def _draw(self, line: str) -> None:
         if self._shown:
-            show(line, sys.stderr)
+            stream = Lenient(sys.stderr)
+            stream.write(f"\r\x1b[K{line}")  # from the left, and nothing after it
+            stream.flush()
+
+
+def bar(done: int, of: int | None) -> str:
+    """How much of something is done, where it is known of how much.
+
+    Examples
+    --------
+    >>> bar(1_500_000, 2_000_000)
+    '[##################......]  75 % 1,500,000'
+    >>> bar(1_500_000, None)
+    '1,500,000'
+    """
+    if not of:
+        return f"{done:,}"
+    part = min(1.0, done / of)
+    full = int(part * WIDTH)
+    return f"[{'#' * full}{'.' * (WIDTH - full)}] {part:4.0%} {done:,}".replace("%", " %")

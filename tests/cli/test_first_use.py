@@ -1,21 +1,25 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 import bdcc_jax
-from bdcc_jax.cli import first_use
+from bdcc_jax.cli import first_use, main
+from bdcc_jax.cli.first_use import FEW_EDGES, PARTS, Compilers
 from bdcc_jax.instance.enumeration import MOST_NODES
 
 CHILD = """
 from numba.core import event
-from bdcc_jax.cli import first_use
+from bdcc_jax.cli.first_use import FEW_EDGES, Compilers, example
 import bdcc_jax
 
-assert first_use.compile_first() > 0.0
-assert first_use.compile_first() == 0.0
+compilers = Compilers(quiet=False)
+compilers.start()
+assert compilers.wait_for(FEW_EDGES + 1) > 0.0
+assert not compilers.at_work()
 
 class Listener(event.Listener):
     def on_start(self, _): pass
@@ -23,15 +27,76 @@ class Listener(event.Listener):
 
 compiled = []
 event.register("numba:compile", Listener())
-bdcc_jax.solve(first_use.example())
+bdcc_jax.solve(example())
 assert not compiled, compiled
 """
 
 
+class Process:
+    """One that compiles for a moment."""
+
+    def __init__(self, seconds=0.2):
+        self._end = time.perf_counter() + seconds
+
+    def poll(self):
+        return None if time.perf_counter() < self._end else 0
+
+
+@pytest.fixture
+def first(monkeypatch):
+    """As if nothing had been compiled."""
+    started = []
+    monkeypatch.setattr(first_use, "is_missing", lambda function: True)
+    monkeypatch.setattr(first_use, "_compile", lambda part: started.append(part) or Process())
+    return started
+
+
 def test_nothing_is_compiled_twice(capsys):
     bdcc_jax.solve(first_use.example())  # from here on the machine code is on disk
-    assert first_use.compile_first() == 0.0
+    compilers = Compilers(quiet=False)
+    compilers.start()
+    assert not compilers.at_work()
+    assert compilers.wait_for(FEW_EDGES + 1) == 0.0
     assert not capsys.readouterr().err
+
+
+def test_small_instances_do_not_wait(first, capsys):
+    compilers = Compilers(quiet=False)
+    compilers.start()
+    assert first == list(PARTS)
+    assert compilers.wait_for(FEW_EDGES) == 0.0
+    assert compilers.at_work()
+    assert "in the background" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("edges", "limit"), [(FEW_EDGES + 1, None), (1, 5.0)])
+def test_large_ones_and_those_with_a_limit_wait(first, capsys, edges, limit):
+    compilers = Compilers(quiet=False)
+    compilers.start()
+    assert compilers.wait_for(edges, limit) > 0.0
+    assert not compilers.at_work()
+    assert "compiling loops for the first time" in capsys.readouterr().err
+
+
+def test_quiet(first, capsys):
+    for edges in (1, FEW_EDGES + 1):
+        compilers = Compilers(quiet=True)
+        compilers.start()
+        compilers.wait_for(edges)
+    assert not capsys.readouterr().err
+
+
+def test_the_summary_tells_compiling_from_solving(first, tmp_path, capsys):
+    path = tmp_path / "graph.npz"
+    bdcc_jax.write(bdcc_jax.Graph(3, [(0, 1), (1, 2)], [1.0, -2.0]), path)
+    assert main(["solve", str(path), "--time-limit", "60"], loading=1.0) == 0
+    assert "1.0 s loading, 0." in (shown := capsys.readouterr().out)
+    assert "s compiling" in shown
+
+
+def test_commands_that_solve_nothing_compile_nothing(first, capsys):
+    assert main(["version"]) == 0
+    assert not first
 
 
 def test_the_example_uses_every_part_of_a_solve():
@@ -45,7 +110,7 @@ def test_the_example_uses_every_part_of_a_solve():
 
 @pytest.mark.slow
 def test_empty_caches(tmp_path):
-    """Two processes compile all that a solve needs; the second is gone when the first goes on."""
+    """Two processes compile all that a solve needs; they are gone when the first goes on."""
     caches = {"BDCC_JAX_CACHE": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", CHILD],
@@ -57,7 +122,7 @@ def test_empty_caches(tmp_path):
     assert "compiling loops for the first time" in done.stderr
 
 
-def test_the_other_process_has_the_same_package(monkeypatch, tmp_path):
+def test_the_other_processes_have_the_same_package(monkeypatch, tmp_path):
     """And not one in the current folder, as in a clone that was installed."""
     (tmp_path / "bdcc_jax").mkdir()
     (tmp_path / "bdcc_jax" / "__init__.py").write_text("raise SystemExit('the wrong one')")
@@ -71,12 +136,11 @@ def test_the_other_process_has_the_same_package(monkeypatch, tmp_path):
             asked = start([*python, script], env=env, stdout=subprocess.PIPE, text=True)
             seen.append(asked.communicate()[0].strip())
 
-        def wait(self):
-            pass
-
-        kill = wait
+        def poll(self):
+            return 0
 
     monkeypatch.setattr(first_use, "is_missing", lambda function: True)
     monkeypatch.setattr(first_use.subprocess, "Popen", Other)
-    first_use.compile_first(quiet=True)
-    assert seen == [bdcc_jax.__file__]
+    compilers = Compilers(quiet=True)
+    compilers.start()
+    assert seen == [bdcc_jax.__file__] * len(PARTS)
