@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from . import graphs as graphs
     from . import image as image
     from . import io as io
+    from . import large as large
     from . import layers as layers
     from . import metrics as metrics
     from . import report as report
     from . import tables as tables
+    from . import volumes as volumes
     from .estimator import CorrelationClustering as CorrelationClustering
 
 __all__ = [
@@ -48,7 +50,17 @@ __all__ = [
 ]
 __version__ = "0.2.0"
 
-_SUBPACKAGES = ("graphs", "image", "io", "layers", "metrics", "report", "tables")
+_SUBPACKAGES = (
+    "graphs",
+    "image",
+    "io",
+    "large",
+    "layers",
+    "metrics",
+    "report",
+    "tables",
+    "volumes",
+)
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent unless asked for
 

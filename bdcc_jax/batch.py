@@ -13,6 +13,7 @@ import jax
 
 from .base import processes
 from .base.clock import Clock
+from .base.workers import usable_cores
 from .combinations import check_together
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
@@ -95,7 +96,8 @@ def solve_batch(
     gap, seed, options
         As for :func:`bdcc_jax.solve`, the same for all.
     workers : int, optional
-        Instances in work at the same time. Default: as many as there are CPUs; 64 with 'pdlp'.
+        Instances in work at the same time. Default: as many as there are cores that this process
+        may use; 64 with 'pdlp'. They share the threads of ``Options.threads``, one each at least.
     callback : callable, optional
         Called with a :class:`BatchProgress` when an instance is done, in the caller's thread;
         return True to stop.
@@ -128,11 +130,10 @@ def solve_batch(
     if time_limit_each is not None:
         time_limit_each = as_amount("time_limit_each", time_limit_each)
     if workers is None:
-        workers = POOLED if options.engine == "pdlp" else os.cpu_count() or 1
+        workers = POOLED if options.engine == "pdlp" else usable_cores()
     else:
         workers = as_count("workers", workers, at_least=1, what="None or an integer")
     mine = processes.share(len(everything)) if device == "all" else range(len(everything))
-    batch = Batch(everything, options, gap, seed, time_limit, time_limit_each)
     printer = BatchPrinter(len(mine)) if progress else None
 
     def observe(state: BatchProgress) -> bool:
@@ -140,7 +141,9 @@ def solve_batch(
             printer(state)
         return bool(callback(state)) if callback is not None else False
 
-    results = batch.run(mine, devices, max(1, min(workers, len(mine))), observe)
+    workers = max(1, min(workers, len(mine)))
+    batch = Batch(everything, options, gap, seed, time_limit, time_limit_each)
+    results = batch.run(mine, devices, workers, observe)
     if batch.suspicious:
         count, first = len(batch.suspicious), min(batch.suspicious)
         warnings.warn(
@@ -189,20 +192,21 @@ class Batch:
         place: Place = lambda _: nullcontext(devices)  # noqa: E731
         if isinstance(devices, Devices):
             place = Pool(devices, workers).member
+        threads = max(1, (self._options.threads or usable_cores()) // workers)
         todo, done = iter(chosen), SimpleQueue[tuple[int, Result | Failure | BaseException]]()
 
         def work() -> None:
             for number in todo:  # two threads never get the same one
                 try:
-                    done.put((number, self._solve(number, place)))
+                    done.put((number, self._solve(number, place, threads)))
                 except BaseException as error:
                     done.put((number, error))
 
-        threads = [Thread(target=work, name=f"bdcc_jax {k}") for k in range(workers)]
+        at_work = [Thread(target=work, name=f"bdcc_jax {k}") for k in range(workers)]
         results: dict[int, Result | Failure] = {}
         failed = 0
         try:
-            for thread in threads:
+            for thread in at_work:
                 thread.start()
             while len(results) < len(chosen):
                 try:
@@ -225,11 +229,11 @@ class Batch:
                     self._interrupted.set()
         finally:
             self._interrupted.set()  # for whoever is left if something was raised
-            for thread in threads:
+            for thread in at_work:
                 thread.join()
         return results
 
-    def _solve(self, number: int, place: Place) -> Result | Failure:
+    def _solve(self, number: int, place: Place, threads: int) -> Result | Failure:
         try:
             graph = as_graph(self._graphs[number])
             check_together([*graph.features, *self._options.features])
@@ -243,6 +247,7 @@ class Batch:
                     seed=self._seed,
                     clock=self._clock.within(self._each),
                     device=devices,
+                    threads=threads,
                 )
                 attempt.run(lambda _: self._stopped.is_set())
                 return attempt.result()

@@ -100,8 +100,8 @@ class Options:
         dense; where their LP is out of reach, until the time is up.
     odd_wheels : bool
         Once all cycle inequalities hold, add violated odd-wheel inequalities to the LP, and on
-        dense instances 2-partition inequalities. Branch and bound, which comes after it, uses them
-        in any case.
+        dense instances 2-partition inequalities, and semidefinite programs where costs are
+        multiples of a unit. Branch and bound, which comes after it, uses odd wheels in any case.
     presolve : bool
         Reduce the instance first, by rules that keep an optimum.
     heuristics : bool
@@ -115,6 +115,10 @@ class Options:
         Stop after this many rounds.
     absolute_gap : float
         Stop when the upper and the lower bound differ by at most this.
+    threads : int, optional
+        Threads for the work of one solve: blocks, parts and pieces of an instance, in compiled code
+        and in HiGHS. None: as many as there are cores that this process may use. Results are the
+        same with any number.
     memory : int, optional
         Bytes that the batched calls of 'pdlp' may take on each device; what does not fit is done
         in chunks. None: half of what is free.
@@ -144,6 +148,7 @@ class Options:
     integer: Integer = "pieces"
     max_rounds: int | None = None
     absolute_gap: float = 0.0
+    threads: int | None = None
     memory: int | None = None
     pdlp: PDLPOptions = field(default_factory=PDLPOptions)
 
@@ -180,6 +185,7 @@ class Options:
             tau=None if self.tau is None else float(self.tau),
             ball_size=_count_or_none("ball_size", self.ball_size, at_least=2),
             max_rounds=_count_or_none("max_rounds", self.max_rounds, at_least=1),
+            threads=_count_or_none("threads", self.threads, at_least=1),
             memory=_count_or_none("memory", self.memory, at_least=LEAST_MEMORY),
             cover_time_limit=as_amount("cover_time_limit", self.cover_time_limit),
             absolute_gap=as_amount("absolute_gap", self.absolute_gap),

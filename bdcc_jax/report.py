@@ -217,7 +217,7 @@ def _instance(result: Result) -> dict[str, str]:
 
 def _facts(result: Result) -> dict[str, str]:
     """What the summary says, but for what the page has said before."""
-    said = ("status", "objective", "lower bound", "clusters")
+    said = ("status", "objective", "lower bound", "gap", "clusters", "seconds")
     return {name: value for name, value in result._facts().items() if name not in said}
 
 

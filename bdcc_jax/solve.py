@@ -17,6 +17,7 @@ from .base.clock import Clock
 from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
 from .base.records import Progress, Status, Stop
+from .base.workers import open_threads, usable_cores
 from .combinations import check_together
 from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph, canonical_labels
@@ -262,6 +263,8 @@ class Attempt:
         As for :class:`~bdcc_jax.search.job.Job`; all of them have been checked.
     initial : ndarray of int, shape (n,), optional
         A clustering to start from, checked too.
+    threads : int, optional
+        In place of those of the options, where other solves run at the same time.
     """
 
     def __init__(
@@ -274,9 +277,11 @@ class Attempt:
         clock: Clock,
         device: Devices | Host,
         initial: IntArray | None = None,
+        threads: int | None = None,
     ) -> None:
         self._graph, self._options, self._gap, self._seed = graph, options, gap, seed
         self._clock, self._device = clock, device
+        self._threads = threads or options.threads or usable_cores()
         self._terms = terms = Terms.of(graph)
         self._problem = problem_of(terms.graph)
         self._initial: IntArray | None = None
@@ -324,7 +329,8 @@ class Attempt:
             level=logging.INFO,
         )
         try:
-            self._status = _run(job)
+            with open_threads(self._threads):
+                self._status = _run(job)
             if self._status is Status.OPTIMAL and not terms.proves(bounds.excess, bounds.tolerance):
                 self._status = Status.NUMERICAL
             if checkpoint is not None:

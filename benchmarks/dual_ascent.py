@@ -50,8 +50,8 @@ def main() -> None:
 
 
 def follow(name: str, graph: Graph, seconds: float) -> None:
-    """Print a row whenever a third more time has passed."""
-    cpu, start, next_row = time.process_time(), time.perf_counter(), 1.0
+    """Print a row after the first round, and whenever a third more time has passed."""
+    cpu, start, next_row = time.process_time(), time.perf_counter(), 0.0
     upper, guiding = 0.0, 0.0
     for relaxed in DualAscent(graph).run():
         spent = time.process_time() - cpu - guiding
@@ -76,7 +76,7 @@ def follow(name: str, graph: Graph, seconds: float) -> None:
         )
         if spent > seconds:
             return
-        next_row = 1.33 * spent
+        next_row = max(1.0, 1.33 * spent)
 
 
 def time_kernels(size: int) -> tuple[int, int, str, str]:

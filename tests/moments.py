@@ -62,5 +62,5 @@ def moments(run, most=60):
     return sorted({*range(1, min(15, last + 1)), *spread, *range(max(1, last - 15), last + 1)})
 
 
-AT_THE_END = 3
+AT_THE_END = 5
 """A signal that comes as so many functions are left may come out when all is over."""

@@ -57,6 +57,29 @@ def test_whole_numbers_of_pixels_stay_exact():
     assert metrics.adjusted_rand_index(truth, labels) == pytest.approx(expected, rel=1e-12)
 
 
+def test_entries_that_stand_for_many():
+    rng = np.random.default_rng(3)
+    truth, labels, sizes = rng.integers(0, 4, 30), rng.integers(0, 5, 30), rng.integers(1, 9, 30)
+    every = np.repeat(truth, sizes), np.repeat(labels, sizes)
+    for metric in (
+        metrics.rand_index,
+        metrics.adjusted_rand_index,
+        metrics.variation_of_information,
+        metrics.split_and_merge,
+    ):
+        assert metric(truth, labels, sizes=sizes) == metric(*every)
+    ignored = metrics.rand_index(truth, labels, sizes=sizes, ignore_label=2)
+    assert ignored == metrics.rand_index(*every, ignore_label=2)
+    huge = metrics.adjusted_rand_index([0, 0, 1], [0, 1, 1], sizes=[2 * 10**10, 10**10, 10**10])
+    assert huge == pytest.approx(
+        metrics.adjusted_rand_index([0, 0, 1], [0, 1, 1], sizes=[2 * 10**5, 10**5, 10**5]), rel=1e-4
+    )
+    with pytest.raises(ValueError, match="sizes must be at least 1: one is 0"):
+        metrics.rand_index([0, 1], [0, 1], sizes=[1, 0])
+    with pytest.raises(ValueError, match=r"sizes must be whole numbers of shape \(2,\)"):
+        metrics.rand_index([0, 1], [0, 1], sizes=[1.5, 1])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -108,16 +108,16 @@ def test_numbers_of_numpy_are_numbers(tmp_path):
         tau=np.float32(0.5),
         ball_size=np.int32(8),
         max_rounds=np.int64(7),
+        threads=np.int16(2),
         memory=np.uint32(2**21),
         cover_time_limit=np.float64(3),
         absolute_gap=np.float32(0.25),
         pdlp=PDLPOptions(iterations=np.int8(6)),
     )
     kinds = {name: type(getattr(options, name)) for name in ("tau", "cover_time_limit")}
-    kinds |= {name: type(getattr(options, name)) for name in ("ball_size", "max_rounds", "memory")}
-    assert kinds == {
-        "tau": float, "cover_time_limit": float, "ball_size": int, "max_rounds": int, "memory": int
-    }  # fmt: skip
+    counts = ("ball_size", "max_rounds", "threads", "memory")
+    kinds |= {name: type(getattr(options, name)) for name in counts}
+    assert kinds == {"tau": float, "cover_time_limit": float, **dict.fromkeys(counts, int)}
     assert [type(value) for value in astuple(options.pdlp)] == [int, str]
     result = solve(
         graph,
@@ -247,8 +247,8 @@ def test_progress_prints_a_table(capsys):
 
 
 def test_public_names():
-    packages = {"graphs", "image", "io", "layers", "metrics", "report", "tables"}
-    others = packages | {"CorrelationClustering", "__version__"}
+    packages = {"graphs", "image", "io", "large", "layers", "metrics", "report", "tables"}
+    others = packages | {"volumes", "CorrelationClustering", "__version__"}
     assert set(dir(bdcc_jax)) == set(bdcc_jax.__all__) | others
     for name in dir(bdcc_jax):
         assert getattr(bdcc_jax, name) is not None
@@ -257,7 +257,7 @@ def test_public_names():
 def test_packages_are_imported_when_they_are_used():
     code = """
 import sys, bdcc_jax
-names = ("estimator", "graphs", "image", "layers", "metrics", "report", "tables", "cli")
+names = ("estimator", "graphs", "image", "large", "layers", "metrics", "report", "tables", "cli")
 loaded = lambda: [name for name in names if f"bdcc_jax.{name}" in sys.modules]
 print(loaded())
 bdcc_jax.graphs.modularity, bdcc_jax.metrics, dir(bdcc_jax)

@@ -134,4 +134,4 @@ def _within(
             best[v], hops[v] = np.inf, 0
         if len(us) > most:
             break
-    return np.array(us), np.array(vs), np.array(lengths)
+    return np.array(us, dtype=np.int64), np.array(vs, dtype=np.int64), np.array(lengths)

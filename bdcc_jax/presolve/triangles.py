@@ -84,7 +84,7 @@ def _disjoint(
                     found.extend([np.int64(a), np.int64(b), np.int64(c)])
         for k in range(starts[a], starts[a + 1]):
             at[heads[k]] = -1
-    return np.array(found).reshape(-1, 3)
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
 
 
 @borrowing

@@ -239,7 +239,7 @@ def _move(
                         break
             if target < 0:
                 continue
-            count += (size[target] == 0) - alone
+            count += int(size[target] == 0) - int(alone)
             size[own] -= 1
             size[target] += 1
             labels[v] = target

@@ -56,6 +56,10 @@ WARM = 0.05
 HOTTEST, COLDEST = 0.5, 0.02
 """The same of annealing a whole clustering: anything between, evenly on the scale of logarithms."""
 
+WIDER = 4.0
+"""On dense graphs annealing begins at up to so many times more or less than the best temperatures,
+once proposals no longer pay: short runs have found these, and always the same ones are stuck."""
+
 COOLER = 4.0
 """On dense graphs annealing of the best clustering begins at up to so many times less than what is
 best for annealing from single nodes."""
@@ -194,7 +198,7 @@ class Evolution:
         """From the best clustering, at a temperature by chance: the hottest ones forget it."""
         labels = self.labels.copy()
         if self._matrix is not None:
-            hot = self._ladder.draw(self._random) * COOLER ** -uniform(self._random)
+            hot = self._draw() * COOLER ** -uniform(self._random)
             self._anneal_dense(self._matrix, labels, hot, stop)
         else:
             hot = COLDEST * (HOTTEST / COLDEST) ** uniform(self._random) * self._scale
@@ -209,6 +213,9 @@ class Evolution:
         size = int(8 * (most / 8) ** uniform(self._random))
         ruined = _ruined(self._links, self.labels, below(self._random, n), size)
         self.offer(self._fuse(self.labels, ruined, CROSSING, stop))
+
+    def _draw(self) -> float:
+        return self._ladder.draw(self._random, wider=WIDER if self.settled else 1.0)
 
     def _anneal_dense(self, matrix: Matrix, labels: IntArray, hot: float, stop: BoolArray) -> None:
         steps, hot = int(self._steps * self._ladder.longer), hot * self._scale
@@ -231,7 +238,7 @@ class Evolution:
     def _propose(self, stop: BoolArray) -> IntArray:
         if self._matrix is not None:
             labels = np.arange(len(self.labels))
-            self._anneal_dense(self._matrix, labels, self._ladder.draw(self._random), stop)
+            self._anneal_dense(self._matrix, labels, self._draw(), stop)
             if not self._ladder.climbed:
                 self._ladder.tell(cost(self._links, labels))
             return labels
@@ -239,7 +246,7 @@ class Evolution:
         return _proposal(self._links, self._noise, self._random, stop)
 
     def _fuse(self, a: IntArray, b: IntArray, steps: int, stop: BoolArray) -> IntArray:
-        labels, arcs = _fused(self._links, a, b, steps, self._random, stop)
+        labels, arcs = fused(self._links, a, b, steps, self._random, stop)
         self.work += arcs
         return labels
 
@@ -288,7 +295,7 @@ def _ruined(links: Links, labels: IntArray, start: int, size: int) -> IntArray:
 
 
 @compiled
-def _fused(
+def fused(
     links: Links,
     a: IntArray,
     b: IntArray,

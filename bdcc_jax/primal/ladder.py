@@ -55,11 +55,11 @@ class Ladder:
         """Whether there is nothing left to compare."""
         return len(self.rungs) == LEFT
 
-    def draw(self, random: State) -> float:
-        """The next temperature to try; in the end any between the last two."""
+    def draw(self, random: State, *, wider: float = 1.0) -> float:
+        """The next temperature to try; in the end any between the last two, or so far beyond."""
         if not self.climbed:
             return self.rungs[len(self._costs)]
-        hot, cold = self.rungs
+        hot, cold = wider * self.rungs[0], self.rungs[1] / wider
         return float(cold * (hot / cold) ** uniform(random))
 
     def tell(self, cost: float) -> None:

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..base.arrays import BoolArray
 from ..base.clock import TimeLimitReached
 from ..base.sums import sum_down, sum_up
 from ..instance.completion import extent, is_complete
-from ..instance.enumeration import MOST_NODES, best_of_all
 from ..lp import fixing
 from ..presolve import presolve
-from ..proofs.certificate import Enumeration, LowerBound, PresolveProof, Relaxation
+from ..proofs.certificate import LowerBound, PresolveProof, Relaxation
 from ..proofs.decomposition import (
     Decomposition,
     FixingProof,
@@ -22,6 +22,7 @@ from ..proofs.decomposition import (
 from .benders import Benders
 from .bounds import Bounds
 from .job import Job
+from .small import MOST_EDGES, Small, solve_small
 from .substitute import Substitute
 
 SMALLER = 0.8
@@ -34,9 +35,9 @@ the solve so far, and at least so much: about a second's."""
 PART_SIZE = 0.5
 """Parts with more than this share of the edges are not worth solving by themselves."""
 
-RINGS, DECIDED = 6, 0.4
-"""The regions with a gap are widened this often at most, and no more once the bounds decide this
-share of the edges."""
+RINGS, STEPS, DECIDED = 4, 2, 0.4
+"""The regions with a gap are solved this often at most, each time widened by so many steps, and no
+more once the bounds decide this share of the edges."""
 
 
 def divide(job: Job, benders: Benders) -> bool:
@@ -50,7 +51,7 @@ def divide(job: Job, benders: Benders) -> bool:
     if independent.largest <= PART_SIZE * job.graph.m:
         _solve_pieces(job, independent)
         return True
-    if job.heuristics:
+    if job.heuristics and not benders.semidefinite:  # the tree looks around every leaf
         _fix_and_solve(job, fixing.by_rounding(job.graph, benders.x))
     known = _open_regions(job, benders)
     job.bounds.stop_if_met()
@@ -64,7 +65,9 @@ def divide(job: Job, benders: Benders) -> bool:
         return True
     with job.clock.measure("presolve"):
         rest = presolve(left.graph, job.clock)
-    if extent(rest.graph) <= SMALLER * job.graph.m:
+    # Presolve drops pairs of weight 0, which is no progress: they would soon be there again.
+    weighty = np.count_nonzero(job.graph.weights)
+    if extent(rest.graph) <= SMALLER * job.graph.m and rest.graph.m <= SMALLER * weighty:
         because = known.proof()
         job.solve_instead(
             Substitute(
@@ -95,59 +98,99 @@ def _open_regions(job: Job, benders: Benders) -> Decomposition:
     if is_complete(graph):  # no region is far from the others: the tree is quicker
         return known
     region = open_region(graph, *benders.proof, bounds.labels, least)
+    solved: dict[bytes, LowerBound] = {}
     for _ in range(RINGS):
         parts = split_region(graph, *benders.proof, region)
         if parts.largest > PART_SIZE * graph.m:
             break
-        _bound_parts(job, parts)
+        fresh = _bound_parts(job, parts, solved)
         known = max(known, parts, key=lambda p: p.bound)
         if job.heuristics and not bounds.verdict:
-            _fix_and_solve(job, fixing.outside(graph, graph.cut(bounds.labels), region))
-        if bounds.verdict or known.decided(bounds.cutoff).share >= DECIDED:
+            _fix_and_solve(job, fixing.outside(graph, graph.cut(bounds.labels), fresh))
+        if bounds.verdict or known.decided(bounds.cutoff).share >= DECIDED or not fresh.any():
             break
         enough = max(bounds.tolerance, bounds.noise) / (1 + len(parts))
         wide = parts.nodes_with_gap(bounds.labels, enough)
         region = region | open_region(graph, *benders.proof, bounds.labels, least)
-        region |= end_nodes(graph, wide[graph.edges[:, 0]] | wide[graph.edges[:, 1]])
+        u, v = graph.edges.T
+        for _ in range(STEPS):
+            wide = end_nodes(graph, wide[u] | wide[v])
+        region |= wide
     return known
 
 
-def _bound_parts(job: Job, parts: Decomposition) -> None:
-    """Add to the bound what the LP misses in each part."""
+def _bound_parts(job: Job, parts: Decomposition, solved: dict[bytes, LowerBound]) -> BoolArray:
+    """Add to the bound what the LP misses in each part; returns the nodes of those not in `solved`.
+
+    The instance of a part depends on its nodes alone: what was solved once is remembered.
+    """
     job.log("solving %d regions of at most %d edges", len(parts), parts.largest)
+    share = job.bounds.tolerance / (4 * max(1, len(parts)))
+    fresh, small, large = np.zeros(job.graph.n, dtype=bool), [], []
+    for i in parts.smallest_first():
+        if (bound := solved.get(parts.nodes(i).tobytes())) is not None:
+            parts.raise_bound(i, bound)
+            continue
+        fresh[parts.nodes(i)] = True
+        if len(parts.edges(i)) <= MOST_EDGES:
+            small.append(Small(i, parts.instance(i), share, presolve=True))
+        else:
+            large.append(i)
     try:
-        for i in parts.smallest_first():
-            _bound_part(job, parts, i)
+        for outcomes in solve_small(job, small):
+            for i, known, finished in outcomes:
+                parts.raise_bound(i, known.bound)
+                if finished:
+                    solved[parts.nodes(i).tobytes()] = known.bound
+                else:
+                    large.append(i)
+        for i in large:
+            bounds = Bounds(parts.instance(i), tolerance=share)
+            _bound_part(job, parts, i, bounds)
+            solved[parts.nodes(i).tobytes()] = bounds.lower_bound
     finally:
         excess = parts.excess(job.bounds.labels)
         job.bounds.raise_lower(replace(parts.lower_bound, excess=excess))
+    return fresh
 
 
-def _bound_part(job: Job, parts: Decomposition, i: int) -> None:
-    instance = parts.instance(i)
-    if instance.n <= MOST_NODES:
-        parts.raise_bound(i, LowerBound(best_of_all(instance)[1], Enumeration()))
-        return
-    share = job.bounds.tolerance / (4 * len(parts))
-    bounds = Bounds(instance, tolerance=share)
+def _bound_part(job: Job, parts: Decomposition, i: int, bounds: Bounds) -> None:
     with job.setting.reporter.inside(bounds, lambda: parts.raise_bound(i, bounds.lower_bound)):
-        job.inner(instance, bounds, presolve=True).run()
+        job.inner(parts.instance(i), bounds, presolve=True).run()
 
 
 def _solve_pieces(job: Job, independent: Decomposition) -> None:
     job.log("solving %d independent pieces", len(independent))
     gaps = independent.gaps(job.bounds.labels)
     still_open = _largest(gaps, job.bounds.tolerance / 4)
-    for i in independent.smallest_first():
-        if i not in still_open:
-            continue
+    todo = [i for i in independent.smallest_first() if i in still_open]
+    tolerance = job.bounds.tolerance / (2 * max(1, len(still_open)))
+    small, large = [], []
+    for i in todo:
+        if len(independent.edges(i)) <= MOST_EDGES:
+            known_labels = independent.restrict(i, job.bounds.labels)
+            instance, rows = independent.instance(i), independent.rows(i)
+            small.append(Small(i, instance, tolerance, rows=rows, labels=known_labels))
+        else:
+            large.append(i)
+    for outcomes in solve_small(job, small):
+        for i, known, finished in outcomes:
+            independent.raise_bound(i, known.bound)
+            gaps[i] = known.bound.excess
+            if not finished:
+                large.append(i)
+        found = {outcome.number: outcome.known.labels for outcome in outcomes}
+        job.bounds.offer(independent.with_parts(found, job.bounds.labels))
+        job.bounds.raise_lower(replace(independent.lower_bound, excess=sum_up(gaps)))
+    job.bounds.stop_if_met()
+    for i in large:
         known = job.solve_instead(
             Substitute(
                 graph=independent.instance(i),
                 constant=independent.rest_of_bound(i),
                 lift=independent.lift(i, job.bounds.labels),
                 lift_proof=lambda proof, i=i: independent.proof({i: proof}),  # type: ignore[misc]
-                tolerance=job.bounds.tolerance / (2 * len(still_open)),
+                tolerance=tolerance,
                 beside=sum_up([*gaps[:i], *gaps[i + 1 :]]),
                 rows=independent.rows(i),
                 labels=independent.restrict(i, job.bounds.labels),

@@ -26,8 +26,8 @@ EASY, EASY_PER_EDGE, EASY_DENSE = 1e7, 400, 2e6
 """Instances whose LPs take no more work than this, some 0.2 s, or this for every edge, need no such
 search; dense ones have the third, for there it gains the most."""
 
-LARGE = 200_000
-"""On instances with so many edges it begins at once."""
+LARGE = 5_000_000
+"""On instances with so many edges it begins at once: their LPs are out of reach for long."""
 
 SHARE = 0.5
 """Work of the search that is waited for, as a share of what the LP does beyond that."""
@@ -44,7 +44,7 @@ FREE_WAIT, FREE_WORK = 2, 2
 the LP has taken so many times the work of an easy one: before that it would gain too little."""
 
 PATIENCE = 0.05
-"""Seconds between two looks at the clock while the search is waited for."""
+"""Seconds between two looks at the clock while the search is waited for, or waits itself."""
 
 
 class Alongside:
@@ -179,7 +179,10 @@ class Alongside:
     def _may_go_on(self) -> bool:
         """Wait until the search is due, or free to go on; False if it is over."""
         with self._changed:
-            self._changed.wait_for(lambda: self._stop[0] or self._free or self._done < self._due)
+            while not self._stop[0] and not self._done < self._due:
+                if self._free and not self._clock.crowded:
+                    break
+                self._changed.wait(PATIENCE)
         return not self._stop[0]
 
     def _run(self, search: Search) -> None:

@@ -58,6 +58,7 @@ from .clusterings import Clusterings
 from .cutting_planes import Separator, cutting_planes, keep_all
 from .problem import Problem
 from .reporter import Reporter
+from .semidefinite_tree import SemidefiniteTree, is_due, is_suited
 
 logger = logging.getLogger(__name__)
 
@@ -233,22 +234,24 @@ class Benders:
     def _relax(self) -> None:
         engine, master, multicut = self._engine, self._master, self._problem.multicut
         if multicut and isinstance(engine, PackingEngine) and isinstance(master, Master):
-            block = blocks.blocks(self._graph) if master.n_rows == 0 else None
-            if block is not None:
-                self._relax_blocks(block, master)
+            if (block := blocks.blocks(self._graph)) is not None:
+                self._relax_blocks(block, master.rows)
             elif self._graph.m >= HARD_LP and master.n_rows == 0:
                 self._bounds.raise_lower(engine.packed_bound(self._clock))
         self._loop()
 
-    def _relax_blocks(self, block: IntArray, master: Master) -> None:
-        """Solve the LPs of the blocks of a large instance."""
-        spent = dict(self._clock.spent)
+    def _relax_blocks(self, block: IntArray, rows: Rows) -> None:
+        """Solve the LPs of the blocks of a large instance, and let its LP start from them."""
+        spent = self._new_round()
         reach = self._options.ball_size
-        for parts in blocks.start_from_blocks(self._graph, block, master, reach, self._clock):
-            self._bounds.raise_lower(parts.lower_bound)
-            unknown = Separation(Rows.empty(), len(self._cover), fallbacks=0, satisfied=False)
-            self._report(unknown, spent)
-            spent = dict(self._clock.spent)
+        bound, state = blocks.solve_blocks(self._graph, block, rows, reach, self._clock)
+        self._bounds.raise_lower(bound)
+        self.clusterings.round(state.x, converged=True)
+        self._master = Master(self._graph.weights)
+        with self._clock.measure("master"):
+            state.start(self._master)
+        unknown = Separation(state.rows, len(self._cover), fallbacks=0, satisfied=False)
+        self._report(unknown, spent)
 
     def integrate(self) -> None:
         """Let HiGHS solve the ILP, starting from the rows of the LP; what it finds is no proof."""
@@ -273,9 +276,13 @@ class Benders:
         if isinstance(self._master, Master):
             self._master.sharpen()
         look_around = partial(self.clusterings.round, converged=True)
-        tree = BranchAndBound(
-            proof, self._master, self._bounds, self._clock, look_around, self._problem
-        )
+        tree: BranchAndBound | SemidefiniteTree
+        if proof.semidefinite or (self.semidefinite and not proof.begun):
+            tree = SemidefiniteTree(proof, self._bounds, self._clock, look_around)
+        else:
+            tree = BranchAndBound(
+                proof, self._master, self._bounds, self._clock, look_around, self._problem
+            )
         self._bounds.raise_lower(tree.lower_bound)  # of a tree that goes on
         while not tree.exhausted:
             spent = dict(self._clock.spent)
@@ -296,6 +303,11 @@ class Benders:
         by_pairs = is_complete(self._graph) and is_dense(self._graph)
         by_pairs = by_pairs and not self._problem.restricted
         return by_pairs and self._options.odd_wheels and not self._integral
+
+    @property
+    def semidefinite(self) -> bool:
+        """Whether what the LP leaves open is bounded by semidefinite programming."""
+        return self._by_pairs and is_suited(self._graph, self._bounds)
 
     @property
     def x(self) -> FloatArray:
@@ -330,7 +342,7 @@ class Benders:
             enough=self._learn,
             forget=self._master.drop_slack_rows if self._options.rows == "split" else keep_all,
         )
-        spent = self._new_round()
+        spent, began_at = self._new_round(), self._clock.work
         for cut in turns:
             self._x = cut.x
             if cut.found.fallbacks:
@@ -343,6 +355,9 @@ class Benders:
                 self.clusterings.round(cut.x, cut.converged or self._nearly_done)
             self._report(cut.found, spent)
             spent = self._new_round()
+            work = self._clock.work - began_at
+            if self.semidefinite and is_due(self._graph, self._bounds, work):
+                break
         if self._bounds.verdict is Status.OPTIMAL:  # which the last LP has proven
             self._report(Separation(Rows.empty(), 0, fallbacks=0, satisfied=False), spent)
 

@@ -155,6 +155,11 @@ class Bounds:
         """The best lower bound; rounding errors do not put it above the upper one."""
         return min(self._lower, self.upper)
 
+    @property
+    def unit(self) -> float:
+        """What the costs of all clusterings are multiples of; 0 if there is no such number."""
+        return self._unit
+
     def above(self, value: float) -> float:
         """How much more the best clustering costs than a value, rounded up."""
         return sum_up([self.upper, self._upper_low, -value]) if isfinite(value) else -value

@@ -12,7 +12,7 @@ import logging
 import time
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from os import PathLike
 from pathlib import Path
@@ -89,7 +89,8 @@ class Checkpoint:
         self._key = {
             "version": package_version(),
             "instance": fingerprint(graph),
-            "options": json.dumps(asdict(options), sort_keys=True),
+            # Threads change nothing: a solve may go on with another number of them.
+            "options": json.dumps(asdict(replace(options, threads=None)), sort_keys=True),
             "seed": str(seed),
         }
         self._due = -inf

@@ -18,14 +18,15 @@ GUIDED_WORK = 50_000
 LONGER_WORK = 0.02
 """Work of the LP for every arc of a longer search before its turn: both take about as long."""
 
-IN_VAIN = 4.0
-"""After a turn that finds nothing the LP works for so many times as long before the next one."""
+IN_VAIN, LONGEST_PAUSE = 4.0, 8.0
+"""After a turn that finds nothing the LP works for so many times as long before the next one, up to
+so many times: the search never has less than a tenth of the time."""
 
-FAR, FAR_SPARSE = 0.01, 0.1
+FAR, FAR_SPARSE = 0.003, 0.1
 """Where LPs leave so large a gap, the instance is hard: the first turn is at once, on sparse graphs
 as soon as the LP has worked for as long as it takes, or easy ones would wait for it."""
 
-HARD_EDGES = 1_000
+HARD_EDGES = 500
 """Instances with fewer edges are solved before that pays."""
 
 SPARSE_TURN, SPARSE_WORK = 300, 4.0
@@ -166,7 +167,7 @@ class Clusterings:
         if bounds.upper < before:
             self._turn *= 2
         else:
-            self._pause *= IN_VAIN
+            self._pause = min(IN_VAIN * self._pause, LONGEST_PAUSE * LONGER_WORK)
         self._next = self._clock.work + self._pause * self._turn
 
     def _may_be_guided(self) -> bool:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import compilation_cache
+from ..base import compilation_cache, workers
 from ..base.arrays import FloatArray, IntArray
+from ..base.clock import Clock, TimeLimitReached
+from ..base.workers import Pending
 from ..instance.completion import is_dense
 from ..instance.graph import Graph
 from ..lp.dual_ascent import DualAscent, Relaxed
@@ -50,6 +52,10 @@ WORK = 30
 ROUNDING = 2.0**-40
 """Rows without chords may prove less than those with chords by this share of the sum of all |w|."""
 
+TORN_EDGES, TORN = 200_000, 0.4
+"""On instances with so many edges whose first clustering costs so much more than the trivial bound,
+as a share of its cost, the search for others begins at once: neither ascent nor LP will find it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Start:
@@ -72,23 +78,43 @@ def ascends(graph: Graph, options: Options) -> bool:
     return options.dual_ascent and graph.m > 0
 
 
+def is_torn(job: Job) -> bool:
+    """Whether an instance is so large and so full of conflicts that search matters most."""
+    return job.graph.m >= TORN_EDGES and job.setting.reporter.relative_gap >= TORN
+
+
 def first_look(job: Job) -> None:
     """Both bounds from the weights alone by the accelerator, before the presolve of the host."""
     _climb(job, None, enough=LOOK)
 
 
-def ascend(job: Job) -> Start:
-    """Raise the lower bound by dual ascent, until the LP is likely to do it better."""
+def ascend(job: Job, found: Pending[IntArray] | None = None) -> Start:
+    """Raise the lower bound by dual ascent, until the LP is likely to do it better.
+
+    What a search beside it has found is taken after the first round.
+    """
     if not job.heuristics:
         return Start(*_climb(job, None).rows)
-    seed, tell = job.setting.seed, job.setting.reporter.meanwhile
-    heuristics = job.problem.heuristics
-    with Alongside(heuristics, job.bounds, job.clock, seed=seed, tell=tell) as alongside:
-        state = _climb(job, alongside)
+    reporter = job.setting.reporter
+    with Alongside(
+        job.problem.heuristics,
+        job.bounds,
+        job.clock,
+        seed=job.setting.seed,
+        tell=reporter.meanwhile,
+        at_once=is_torn(job),
+    ) as alongside:
+        state = _climb(job, alongside, found)
     return Start(*state.rows)
 
 
-def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Relaxed:
+def _climb(
+    job: Job,
+    alongside: Alongside | None,
+    guided: Pending[IntArray] | None = None,
+    *,
+    enough: float = 0.0,
+) -> Relaxed:
     """Rounds of dual ascent, until the LP is likely to do better, or the relative gap is small."""
     graph, bounds, clock, reporter = job.graph, job.bounds, job.clock, job.setting.reporter
     compilation_cache.enable()
@@ -104,41 +130,64 @@ def _climb(job: Job, alongside: Alongside | None, *, enough: float = 0.0) -> Rel
     )
     margin = ROUNDING * float(np.abs(graph.weights).sum())
     found, before, spent = 0, bounds.lower, dict(clock.spent)
-    for number, state in enumerate(ascent.run(), start=1):
-        bounds.raise_lower(LowerBound(state.bound - margin, AscentProof(state)))
-        n_triangles = state.triangles.shape[1]
-        clock.work += WORK * (n_triangles + graph.m)
-        if job.heuristics:
-            with clock.measure("rounding"):
-                _improve(job, state, alongside, guided=number & (number - 1) == 0)
-        reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
-        rise, gap = bounds.lower - before, bounds.upper - bounds.lower
-        within_reach = n_triangles <= max(REACH_TRIANGLES, REACH_SHARE * graph.m)
-        enough_rise = SLOW if restricted else ENOUGH
-        if within_reach and number >= LEAST_ROUNDS and rise < enough_rise * gap:
-            break
-        if gap <= enough * abs(bounds.upper):
-            break
-        before, found, spent = bounds.lower, n_triangles, dict(clock.spent)
+    # A clustering that was begun with before a round is taken after it.
+    try:
+        for number, state in enumerate(ascent.run(), start=1):
+            bounds.raise_lower(LowerBound(state.bound - margin, AscentProof(state)))
+            n_triangles = state.triangles.shape[1]
+            clock.work += WORK * (n_triangles + graph.m)
+            if job.heuristics:
+                with clock.measure("rounding"):
+                    _improve(job, guided, alongside)
+                guided = None
+                if number & (number - 1) == 0:
+                    guided = _guide(job, state)
+            reporter.ascent(n_triangles, n_triangles - found, clock.spent_since(spent))
+            rise, gap = bounds.lower - before, bounds.upper - bounds.lower
+            within_reach = n_triangles <= max(REACH_TRIANGLES, REACH_SHARE * graph.m)
+            enough_rise = SLOW if restricted else ENOUGH
+            if within_reach and number >= LEAST_ROUNDS and rise < enough_rise * gap:
+                break
+            if gap <= enough * abs(bounds.upper):
+                break
+            before, found, spent = bounds.lower, n_triangles, dict(clock.spent)
+    except TimeLimitReached:
+        if guided is not None:
+            bounds.offer(guided.value())
+        raise
+    if guided is not None:
+        with clock.measure("rounding"):
+            _improve(job, guided, alongside)
     return state
 
 
-def contraction(job: Job, weights: FloatArray | None = None) -> IntArray:
+def contraction(
+    job: Job, weights: FloatArray | None = None, clock: Clock | None = None
+) -> IntArray:
     """A clustering by contraction, on the accelerator if there is one."""
-    device = job.setting.accelerator
+    device, clock = job.setting.accelerator, job.clock if clock is None else clock
     if device is None or job.problem.restricted:
         guide = job.graph.weights if weights is None else weights
-        return job.problem.heuristics.contracted(guide, job.clock)
-    return parallel_contraction(job.graph, weights, device=device, clock=job.clock)
+        return job.problem.heuristics.contracted(guide, clock)
+    return parallel_contraction(job.graph, weights, device=device, clock=clock)
 
 
-def _improve(job: Job, state: Relaxed, alongside: Alongside | None, *, guided: bool) -> None:
-    """Better clusterings: from the search in its thread, and guided by the reduced costs."""
-    graph, bounds, clock = job.graph, job.bounds, job.clock
-    heuristics = job.problem.heuristics
-    if guided:
+def _guide(job: Job, state: Relaxed) -> Pending[IntArray]:
+    """Begin to look for a clustering that the reduced costs guide to."""
+    graph, known = job.graph, job.bounds.labels
+
+    def guided(_: None, clock: Clock) -> IntArray:
         weights = state.reduced[: graph.m] + WEIGHTS * graph.weights
-        found = contraction(job, weights)
-        bounds.offer(heuristics.fused(bounds.labels, found, clock))
+        found = contraction(job, weights, clock)
+        return job.problem.heuristics.fused(known, found, clock)
+
+    return workers.begin(guided, None, job.clock)
+
+
+def _improve(job: Job, guided: Pending[IntArray] | None, alongside: Alongside | None) -> None:
+    """Better clusterings: guided by the reduced costs, and from the search in its thread."""
+    bounds, heuristics = job.bounds, job.problem.heuristics
+    if guided is not None:
+        bounds.offer(guided.value())
     if alongside is not None and (better := alongside.better()) is not None:
-        bounds.offer(heuristics.fused(bounds.labels, better, clock))
+        bounds.offer(heuristics.fused(bounds.labels, better, job.clock))

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Phase, Progress, Round, Status, Stop
+from ..instance.graph import Graph
 from ..separation.separation import Separation
 from .bounds import Bounds
 from .checkpoint import Checkpoint
@@ -96,6 +97,12 @@ class Reporter:
         """From here on rounds are counted as those of the ILP, also LPs of smaller instances."""
         self._phase = "ilp"
 
+    @property
+    def relative_gap(self) -> float:
+        """Of the user's instance, by what was told."""
+        gap = self._bounds.upper - self._bounds.lower
+        return gap / abs(self._bounds.upper) if self._bounds.upper else 0.0
+
     def stop_if_out_of_rounds(self) -> None:
         """Raise Stop if no more rounds are allowed."""
         if self._rounds >= self._most:
@@ -133,6 +140,14 @@ class Reporter:
             fallbacks=found.fallbacks,
             slowest_root_seconds=slowest_root,
         )
+        self.stop_if_out_of_rounds()
+        self._stop_if_met_inside()
+
+    def small(self, spent: Mapping[str, float]) -> None:
+        """Report small instances, all of them as one round; raises Stop like ``round``."""
+        self._rounds += 1
+        self._hand_out()
+        self._record(self._phase, self._bounds.labels, spent)
         self.stop_if_out_of_rounds()
         self._stop_if_met_inside()
 
@@ -224,6 +239,39 @@ class Reporter:
         labels = lifted.view()  # nobody changes them, only for better ones
         labels.flags.writeable = False
         return Progress(record, labels, improved)
+
+
+class Unheard(Reporter):
+    """The reporter of an instance that is solved in a thread: it tells nobody, and keeps nothing.
+
+    Parameters
+    ----------
+    graph : Graph
+        The instance.
+    bounds, clock
+        As for a reporter.
+    """
+
+    def __init__(self, graph: Graph, bounds: Bounds, clock: Clock) -> None:
+        super().__init__(bounds, clock, terms=Terms(graph, graph, exponent=0, instead=None))
+
+    @property
+    def relative_gap(self) -> float:
+        """None: the LP of the user's instance has been solved, and left something small."""
+        return 0.0
+
+    def meanwhile(self, labels: IntArray) -> None:
+        """Nobody is waiting for it."""
+
+    def _record(
+        self,
+        phase: Phase,
+        labels: IntArray,
+        spent: Mapping[str, float] = MappingProxyType({}),
+        **counts: object,
+    ) -> None:
+        """Only say when the bounds have met."""
+        self._bounds.stop_if_met()
 
 
 class _Level(NamedTuple):

@@ -5,13 +5,15 @@ from math import inf
 import numpy as np
 
 from ..base.arrays import IntArray
+from ..base.clock import Clock
 from ..base.sums import sum_down, sum_up
+from ..base.workers import Pending, begin
 from ..instance.completion import LEAST_DENSITY_OPEN, completed, is_complete, is_dense
 from ..instance.enumeration import MOST_NODES
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import is_clustered_poorly, local_search, touched_up
+from ..primal import first_turn, is_clustered_poorly, local_search, touched_up
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import LowerBound, PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -19,8 +21,9 @@ from .after_lp import divide
 from .benders import Benders
 from .bounds import Bounds, allowed_excess
 from .checkpoint import SavedLP
-from .first_bound import ascend, ascends, contraction, first_look
+from .first_bound import ascend, ascends, contraction, first_look, is_torn
 from .job import Job
+from .semidefinite_tree import is_suited
 from .substitute import Substitute
 
 FUSIONS, FUSED_EDGES = 100, 1_500_000
@@ -39,6 +42,10 @@ graphs that are clustered poorly by contraction, where it is the whole local sea
 CONFLICTS = 0.25
 """Where a first clustering costs so much more than the sum of all negative weights, as a share of
 it, nodes are torn between clusters: many of them gain by a move."""
+
+HARD_CONFLICTS, HARD_EDGES, HARD_TURNS = 0.4, 1_000, 4
+"""With so large a share, and so many edges, the LP takes long and says little: a longer search
+comes before it, so many turns as long as they find something."""
 
 
 def strategy(job: Job) -> None:
@@ -87,10 +94,11 @@ def _solve_relaxed(job: Job, graph: Graph) -> None:
 
 
 def _presolve(job: Job) -> None:
+    graph, clock = job.graph, job.clock
+    beside = begin(_measured_presolve, graph, clock, threaded=graph.m >= LARGE_DENSE)
     if job.heuristics:
         _first_clustering(job)
-    with job.clock.measure("presolve"):
-        rest = presolve(job.graph, job.clock)
+    rest = beside.value()
     job.removed = rest.removed
     job.log("presolve leaves %d of %d edges", rest.graph.m, job.graph.m)
     scale = rest.scales()
@@ -115,12 +123,17 @@ def _presolve(job: Job) -> None:
         )
 
 
+def _measured_presolve(graph: Graph, clock: Clock) -> Presolved:
+    with clock.measure("presolve"):
+        return presolve(graph, clock)
+
+
 def _first_clustering(job: Job) -> None:
     """What is found before presolve, if that takes a while."""
     graph, device = job.graph, job.setting.accelerator
     if not device and is_clustered_poorly(graph):
         if graph.m >= LARGE_DENSE:
-            _search(job, polish=True)
+            _search(job)
     elif graph.m >= LARGE:
         with job.clock.measure("rounding"):
             job.start_from(found := contraction(job))
@@ -202,22 +215,31 @@ def _solve(job: Job) -> None:
         return
     ascent = job.problem.multicut and ascends(graph, setting.options)
     device_first = ascent and setting.accelerator is not None
+    found: Pending[IntArray] | None = None
     if job.heuristics and not device_first and job.search is None:
-        _search(job, polish=not ascent or graph.m < QUICK or restricted)
+        if ascent and graph.m >= QUICK and not restricted:
+            if is_torn(job):  # then ascent, and the search beside it, start from what it finds
+                job.start_from(_searched(job, clock))
+            else:
+                found = begin(_searched, job, clock)
+        else:
+            _search(job)
     rows, multipliers = job.rows, np.zeros(len(job.rows))
     saved = job.checkpoint and job.checkpoint.lp(graph)
     if saved:
         rows, multipliers = saved.rows, saved.multipliers
         bounds.offer(saved.labels)
+        if found is not None:
+            bounds.offer(found.value())
         bounds.raise_lower(relaxed_bound(graph, rows, multipliers))
     elif ascent:
-        start = ascend(job)
+        start = ascend(job, found)
         rows, multipliers = start.rows, start.multipliers
     elif restricted:
         rows, multipliers = job.problem.start(clock)
         bounds.raise_lower(relaxed_bound(graph, rows, multipliers))
     if job.heuristics and device_first:
-        _search(job, polish=True)
+        _search(job)
     benders = Benders(
         graph,
         setting.options,
@@ -239,13 +261,19 @@ def _solve(job: Job) -> None:
         with benders.clusterings.searching(job.heuristics):
             benders.relax()
     setting.reporter.lp_is_over()
+    worth_pairs = setting.options.odd_wheels and _is_worth_pairs(graph)
     if not tree.begun:
         if setting.options.integer == "whole":
             job.log("HiGHS' branch and bound on %d edges", graph.m)
             benders.integrate()
-        elif not restricted and divide(job, benders):
+        elif restricted:
+            pass
+        elif worth_pairs and is_suited(graph, bounds):
+            _complete(job, benders.lp[0])
             return
-        elif setting.options.odd_wheels and not restricted and _is_worth_pairs(graph):
+        elif divide(job, benders):
+            return
+        elif worth_pairs:
             _complete(job, benders.lp[0])
             return
     job.log("branch and bound on %d edges", graph.m)
@@ -254,12 +282,24 @@ def _solve(job: Job) -> None:
         benders.branch(tree)
 
 
-def _search(job: Job, *, polish: bool) -> None:
-    """Local search from the weights alone.
+def _searched(job: Job, clock: Clock) -> IntArray:
+    """Local search from the weights alone, beside dual ascent.
 
-    Polish, Kernighan-Lin and fusion with what is known, is not worth its time where dual ascent
-    comes next: its reduced costs guide to better clusterings.
+    Polish, Kernighan-Lin and fusion with what is known, is not worth its time there: the reduced
+    costs guide to better clusterings.
     """
+    return job.problem.heuristics.first(
+        rounds=FUSIONS if job.graph.m <= FUSED_EDGES else 0,
+        polish=False,
+        seed=job.setting.seed,
+        clock=clock,
+        tell=lambda _: None,
+        keep=job.keep_search,
+    )
+
+
+def _search(job: Job) -> None:
+    """Local search from the weights alone."""
     graph, bounds, clock, setting = job.graph, job.bounds, job.clock, job.setting
     known = bounds.labels if bounds.upper < 0.0 else None
     with clock.measure("rounding"):
@@ -267,14 +307,34 @@ def _search(job: Job, *, polish: bool) -> None:
         heuristics = job.problem.heuristics
         labels = heuristics.first(
             rounds=rounds,
-            polish=polish,
+            polish=True,
             seed=setting.seed,
             clock=clock,
             tell=job.start_from,
             keep=job.keep_search,
         )
-        if polish and known is not None:
+        if known is not None:
             labels = heuristics.fused(known, labels, clock)
         bounds.offer(labels)
     job.log("local search finds a clustering of cost %.10g", bounds.upper)
     setting.reporter.start()
+    sparse = not is_clustered_poorly(graph)  # else the search has begun, and has its turns
+    if sparse and graph.m >= HARD_EDGES:
+        _search_if_torn(job)
+
+
+def _search_if_torn(job: Job) -> None:
+    """Go on with the search where the user's instance, not what is left of it, is in conflict."""
+    reporter, clock = job.setting.reporter, job.clock
+    if reporter.relative_gap < HARD_CONFLICTS:
+        return
+    search = job.problem.heuristics.search(job.bounds.labels, job.setting.seed)
+    job.keep_search(search)
+    with clock.measure("rounding"), clock.alarm() as stop:
+        for _ in range(HARD_TURNS):
+            before = job.bounds.upper
+            search.run(search.work + first_turn(job.graph), stop)
+            job.bounds.offer(search.labels)
+            reporter.start()
+            if stop[0] or job.bounds.upper == before:
+                return

@@ -170,7 +170,7 @@ def _violated_cuts(
         for k in range(touched):
             e = network.used[k]
             network.flow[e], network.is_used[e] = 0.0, False
-    return np.array(starts), np.array(found)
+    return np.array(starts, dtype=np.int64), np.array(found, dtype=np.int64)
 
 
 @borrowing

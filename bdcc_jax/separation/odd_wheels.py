@@ -121,7 +121,11 @@ def _wheels(
             _rims(edges, around, local, x, rims, spokes, ends, stop)
         for k in around:
             local[neighbours[k]] = -1
-    return np.array(rims), np.array(spokes), np.array(ends)
+    return (
+        np.array(rims, dtype=np.int64),
+        np.array(spokes, dtype=np.int64),
+        np.array(ends, dtype=np.int64),
+    )
 
 
 @compiled

@@ -263,7 +263,7 @@ def _pack(
                     clear(tree, touched)
         if len(ends) - 1 - before < THIN_PASS * (len(ends) - 1):
             break
-    return np.array(cycles, dtype=np.int32), np.array(ends), np.array(amounts)
+    return np.array(cycles, dtype=np.int32), np.array(ends, dtype=np.int64), np.array(amounts)
 
 
 @compiled

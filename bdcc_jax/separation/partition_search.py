@@ -112,4 +112,9 @@ def _searches(
                 key += code[int(to < 0.0), best]
             h -= (to - b[best]) * z[best]
             b[best], until[best] = to, step + RESTS
-    return np.array(sizes), np.array(nodes), np.array(starts), np.array(amounts)
+    return (
+        np.array(sizes, dtype=np.int64),
+        np.array(nodes, dtype=np.int64),
+        np.array(starts, dtype=np.int64),
+        np.array(amounts),
+    )

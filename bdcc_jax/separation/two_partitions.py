@@ -160,7 +160,7 @@ def _chosen(
         chosen.append(i)
         if len(chosen) >= most:
             break
-    return np.array(chosen), np.array(pairs)
+    return np.array(chosen, dtype=np.int64), np.array(pairs, dtype=np.int64)
 
 
 @compiled
@@ -187,7 +187,7 @@ def _triangles(ids: IntArray, x: FloatArray, violation: float) -> tuple[FloatArr
                 edges.append(a)
                 edges.append(b)
                 edges.append(c)
-    return np.array(amounts), np.array(edges).reshape(-1, 3)
+    return np.array(amounts), np.array(edges, dtype=np.int64).reshape(-1, 3)
 
 
 @compiled
@@ -201,7 +201,7 @@ def _apart(edges: IntArray, m: int, most: int) -> IntArray:
             chosen.append(i)
             if len(chosen) >= most:
                 break
-    return np.array(chosen)
+    return np.array(chosen, dtype=np.int64)
 
 
 @compiled
@@ -220,7 +220,7 @@ def _stars(z: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
             if z[s, t] > OPEN:
                 near[k], spoke[k], covered[k] = t, z[s, t], False
                 k += 1
-        for a in np.argsort(-spoke[:k]):
+        for a in np.argsort(-spoke[:k], kind="mergesort"):
             if covered[a] or spoke[a] > 1.0 - OPEN:
                 continue
             gain[:k] = spoke[:k]
@@ -248,7 +248,7 @@ def _stars(z: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
                 covered[q] = True
             starts.append(len(nodes))
             amounts.append(total - 1.0)
-    return np.array(nodes), np.array(starts), np.array(amounts)
+    return np.array(nodes, dtype=np.int64), np.array(starts, dtype=np.int64), np.array(amounts)
 
 
 @compiled
@@ -288,4 +288,4 @@ def _pairs(z: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
                 nodes.append(q)
             starts.append(len(nodes))
             amounts.append(total)
-    return np.array(nodes), np.array(starts), np.array(amounts)
+    return np.array(nodes, dtype=np.int64), np.array(starts, dtype=np.int64), np.array(amounts)

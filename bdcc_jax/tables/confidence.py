@@ -203,7 +203,7 @@ def _some_divisions(k: int, a: IntArray, b: IntArray, weight: FloatArray) -> flo
     degree = np.zeros(k + 1, np.int64)
     tree = np.empty(k, np.int64)
     links = 0
-    for e in np.argsort(-weight):
+    for e in np.argsort(-weight, kind="mergesort"):
         x, y = find(parent, a[e]), find(parent, b[e])
         if x != y:
             parent[x] = y

@@ -49,6 +49,8 @@ REFERENCE = {
     "metrics": ("Metrics", "bdcc_jax.metrics"),
     "report": ("Report", "bdcc_jax.report.html_report"),
     "tables": ("Tables of pairs", "bdcc_jax.tables"),
+    "volumes": ("Volumes", "bdcc_jax.volumes"),
+    "large": ("Large graphs", "bdcc_jax.large"),
 }
 """Pages of the reference: their titles, and what is shown from its docstrings."""
 

@@ -23,6 +23,7 @@ SMALLEST = {
     "exact": "--family planar --max-nodes 1000",
     "fuzz": "--inputs 20",
     "heuristics": "--planar 200 --repeats 1",
+    "large": "--sizes 400 900 --block 100 --workers 1 --json large.json",
     "lifted": "--size 2d --time-limit 1",
     "magnanti_wong": "",
     "models": "--time-limit 0.5",
@@ -32,6 +33,7 @@ SMALLEST = {
     "subproblems": "--instances 1 --batch 4",
     "tables": "scale --records 200",
     "throughput": "--most 2 --engines packing",
+    "volumes": "--shape 8 40 40 --folder volume --workers 1",
 }
 SLOW = {
     "branching", "cells", "cold_start", "communities", "engines", "exact", "lifted",

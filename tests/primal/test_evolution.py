@@ -10,7 +10,7 @@ from bdcc_jax import Graph
 from bdcc_jax.primal import Evolution, greedy_additive
 from bdcc_jax.primal.annealing import anneal
 from bdcc_jax.primal.dense_annealing import anneal_dense, is_compact, new_matrix
-from bdcc_jax.primal.evolution import _fused
+from bdcc_jax.primal.evolution import fused
 from bdcc_jax.primal.links import agreed, contracted, cost, new_links
 from bdcc_jax.primal.randomness import bell, below, new_state, uniform
 
@@ -124,8 +124,8 @@ def test_contraction_keeps_the_cost_of_both(graph, seed):
     for labels in (a, b):
         member = labels[np.unique(block, return_index=True)[1]]
         assert cost(small, member) == pytest.approx(graph.objective(labels))
-    fused, _ = _fused(links, a, b, 3, new_state(seed), GO_ON)
-    assert graph.objective(fused) <= min(graph.objective(a), graph.objective(b)) + 1e-9
+    found, _ = fused(links, a, b, 3, new_state(seed), GO_ON)
+    assert graph.objective(found) <= min(graph.objective(a), graph.objective(b)) + 1e-9
 
 
 def test_work_in_portions_is_the_same_as_at_once():

@@ -103,9 +103,9 @@ def _paths(
                 else:
                     del edges[begin:]
     return (
-        np.array(lane),
-        np.array(target),
-        np.array(starts),
+        np.array(lane, dtype=np.int64),
+        np.array(target, dtype=np.int64),
+        np.array(starts, dtype=np.int64),
         np.array(edges, dtype=np.int32),
         np.array(amounts),
     )

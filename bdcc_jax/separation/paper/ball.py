@@ -91,4 +91,9 @@ def edges_between(
                 head.append(j)
     for u in nodes:
         position[u] = -1
-    return np.array(edges, dtype=np.int64), np.array(tail), np.array(head), tree
+    return (
+        np.array(edges, dtype=np.int64),
+        np.array(tail, dtype=np.int64),
+        np.array(head, dtype=np.int64),
+        tree,
+    )

@@ -120,13 +120,15 @@ def _search(
             if (length, steps) < (distance[j], hops[j]):
                 distance[j], hops[j], parent[j], via[j] = length, steps, i, e
                 heappush(heap, (length, steps, j))
-    found = np.array([rank[position[v]] if position[v] >= 0 else -1 for v in far_ends])
+    found = np.array(
+        [rank[position[v]] if position[v] >= 0 else -1 for v in far_ends], dtype=np.int64
+    )
     for v in node:
         position[v] = -1
     wanted[far_ends] = False
     return (
         np.array([node[i] for i in order], dtype=np.int64),
-        np.array([rank[parent[i]] if i else -1 for i in order]),
+        np.array([rank[parent[i]] if i else -1 for i in order], dtype=np.int64),
         np.array([via[i] for i in order], dtype=np.int64),
         np.array([distance[i] for i in order]),
         found,

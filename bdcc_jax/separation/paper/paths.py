@@ -214,8 +214,8 @@ def _walk(
             path_target.append(t)
             path_amount.append(supply[t])
     return (
-        np.array(path_starts),
-        np.array(path_edges),
-        np.array(path_target),
+        np.array(path_starts, dtype=np.int64),
+        np.array(path_edges, dtype=np.int64),
+        np.array(path_target, dtype=np.int64),
         np.array(path_amount),
     )
