@@ -73,7 +73,8 @@ def solve(
         'auto' (a GPU if there is one), 'cpu', 'gpu', 'gpu:1' or a device of JAX. With several, or
         'all', the engine 'pdlp' divides its LPs among them.
     time_limit : float, optional
-        Seconds; the best clustering by then is returned.
+        Seconds; the best clustering by then is returned. Those in which loops are compiled, on the
+        first use on a machine, do not count.
     gap : float
         Stop once ``(objective - lower_bound) / |objective|`` is at most this. The absolute
         counterpart is ``Options.absolute_gap``.

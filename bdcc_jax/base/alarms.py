@@ -4,7 +4,6 @@ A timer of its own for every loop would take longer to start than most loops tak
 """
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -14,6 +13,7 @@ from threading import TIMEOUT_MAX, Condition, Thread
 import numpy as np
 
 from .arrays import BoolArray
+from .working_time import working_time
 
 
 class _Watch:
@@ -44,7 +44,7 @@ class _Watch:
     def _run(self) -> None:
         with self._changed:
             while True:
-                now = time.perf_counter()
+                now = working_time()
                 for deadline, flag in self._flags.values():
                     if deadline <= now:
                         flag[0] = True
@@ -59,12 +59,12 @@ os.register_at_fork(after_in_child=_watch.__init__)  # type: ignore[misc]  # thr
 
 @contextmanager
 def alarm(deadline: float) -> Iterator[BoolArray]:
-    """A flag that is raised at the deadline, in the time of ``time.perf_counter``."""
+    """A flag that is raised at the deadline, in working time."""
     flag = np.zeros(1, dtype=np.bool_)
     if deadline == inf:
         yield flag
         return
-    flag[0] = time.perf_counter() >= deadline
+    flag[0] = working_time() >= deadline
     number = _watch.add(deadline, flag)
     try:
         yield flag

@@ -16,6 +16,7 @@ from threading import Event
 from .alarms import alarm
 from .arrays import BoolArray
 from .records import Status, Stop
+from .working_time import working_time
 
 
 class TimeLimitReached(Stop):
@@ -27,6 +28,8 @@ class TimeLimitReached(Stop):
 
 class Clock:
     """The time since the start of one solve, its deadline, and where the time went.
+
+    The deadline is one of working time: while loops are compiled it does not come nearer.
 
     ``work`` is what has been done so far, and may not exceed ``work_limit``. Python delivers Ctrl-C
     to the main thread alone: solves in other threads learn of it through ``interrupted``.
@@ -40,7 +43,7 @@ class Clock:
         around: Clock | None = None,
     ) -> None:
         self._start = time.perf_counter()
-        self._limit = inf if time_limit is None else time_limit
+        self._deadline = inf if time_limit is None else working_time() + time_limit
         self._work_limit = work_limit
         self._interrupted = interrupted
         self._around = around
@@ -62,8 +65,8 @@ class Clock:
 
     @property
     def remaining(self) -> float:
-        """Seconds until the deadline, at least 0."""
-        return max(0.0, self._limit - self.elapsed)
+        """Seconds of work until the deadline, at least 0."""
+        return max(0.0, self._deadline - working_time())
 
     @property
     def work_remaining(self) -> float:
@@ -112,12 +115,12 @@ class Clock:
     def check(self) -> None:
         """Raise TimeLimitReached at a limit, KeyboardInterrupt after Ctrl-C."""
         self.check_interrupt()
-        if self.elapsed >= self._limit or self.work >= self._work_limit:
+        if working_time() >= self._deadline or self.work >= self._work_limit:
             raise TimeLimitReached
 
     def alarm(self) -> AbstractContextManager[BoolArray]:
         """A flag for compiled loops, which no exception can end: it is raised at the deadline."""
-        return alarm(self._start + self._limit)
+        return alarm(self._deadline)
 
     def spent_since(self, before: Mapping[str, float]) -> dict[str, float]:
         """What was spent since ``spent`` was this."""

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numba.core.dispatcher import OmittedArg
 
+from .working_time import standing_still
+
 SMALL = 50_000
 """Elements of the arrays that a loop is given, beyond which it waits for the compiler."""
 
@@ -53,8 +55,10 @@ def interpret_meanwhile(dispatcher: Any) -> None:
         while _others_compile() and not _is_kept(dispatcher, arguments):
             if _size(arguments) <= SMALL:
                 return partial(_interpret, as_written(dispatcher.py_func))
-            time.sleep(INTERVAL)
-        return compile_for(*arguments, **named)
+            with standing_still():
+                time.sleep(INTERVAL)
+        with standing_still():
+            return compile_for(*arguments, **named)
 
     dispatcher._compile_for_args = choose
 

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from bdcc_jax.base import interpreted
+from bdcc_jax.base.clock import Clock
 from bdcc_jax.base.interpreted import interpreted_while
 from bdcc_jax.base.interrupts import interruptible
+from bdcc_jax.base.working_time import working_time
 
 MODULE = """
 from typing import NamedTuple
@@ -68,6 +70,15 @@ def test_as_python_until_machine_code_is_there(loops):
         assert type(one[1]) is type(other[1]) is int
         assert one[2].dtype == other[2].dtype
         np.testing.assert_array_equal(one[2], other[2])
+
+
+def test_a_time_limit_is_no_nearer_after_compiling(loops):
+    clock, start, before = Clock(1000.0), time.perf_counter(), working_time()
+    loops.added(np.array([3, 4, 5]))
+    took, counted = time.perf_counter() - start, working_time() - before
+    assert counted < took / 2  # numba took nearly all of it
+    assert 1000.0 - clock.remaining < took / 2
+    assert clock.elapsed >= took
 
 
 def test_machine_code_that_others_left_is_used(loops):
