@@ -153,6 +153,8 @@ def solve(
     budget = Budget(amount, most)
     told = _told(callback, progress)
     store, place = _store(path, blocks, positions, budget, folder, columns, told)
+    if store.n == 0:
+        raise ValueError(f"{store.folder}: a graph needs a node, and no block has any")
     processes = budget.processes(store)
     wish = Wish(
         gap=gap,
