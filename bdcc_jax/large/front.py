@@ -35,7 +35,7 @@ from .partition import (
 )
 from .result import BlockProgress, Callback, LargeResult
 from .run import Run, Wish, solve_whole
-from .runners import DaskWorkers, Here, Processes, Runner, require_distributed
+from .runners import DaskWorkers, Here, Processes, Runner, check_client
 from .sources import Source, source_of, source_of_graph
 from .store import MANIFEST, BlockStore
 
@@ -146,8 +146,7 @@ def solve(
         raise ValueError("give blocks or positions, not both")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable, not {callback!r}")
-    if client is not None:
-        require_distributed()
+    check_client(client)
     most = cores() if workers is None else as_count("workers", workers, at_least=1)
     amount = int(SHARE * machine_memory()) if memory is None else as_bytes(memory)
     budget = Budget(amount, most)

@@ -264,6 +264,7 @@ def test_peak_memory_stays_within_the_budget(tmp_path):
         ({"options": 3}, r"options must be an Options object, not 3"),
         ({"callback": 3}, r"callback must be callable, not 3"),
         ({"seed": -1}, r"seed must be an integer >= 0"),
+        ({"client": 3}, r"client must be a dask.distributed.Client, an address, or 'local', not 3"),
     ],
 )
 def test_bad_arguments(tmp_path, arguments, message):
