@@ -111,10 +111,14 @@ class Budget:
         return BASE + each * edges <= self.memory
 
     def processes(self, store: BlockStore) -> int:
-        """Blocks of a store that can be in work at the same time; an error if it is none."""
+        """Blocks of a store that can be in work at the same time; an error if it is none.
+
+        A single block is for the ordinary solve.
+        """
         largest, block = max((store.size(b)[1], b) for b in range(store.n_blocks))
-        if not self.fits(largest):
-            need = BASE + PER_EDGE * largest
+        each = PER_EDGE_SOLVE if store.n_blocks == 1 else PER_EDGE
+        if not self.fits(largest, each):
+            need = BASE + each * largest
             raise MemoryError(
                 f"block {block} has {largest} edges, which take {_said(need)}; memory is "
                 f"{_said(self.memory)}: give more, or smaller blocks"

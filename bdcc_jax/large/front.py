@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -34,7 +35,7 @@ from .partition import (
 )
 from .result import BlockProgress, Callback, LargeResult
 from .run import Run, Wish, solve_whole
-from .runners import DaskWorkers, Here, Processes, Runner, require_distributed
+from .runners import DaskWorkers, Here, Processes, Runner, check_client
 from .sources import Source, source_of, source_of_graph
 from .store import MANIFEST, BlockStore
 
@@ -145,13 +146,14 @@ def solve(
         raise ValueError("give blocks or positions, not both")
     if callback is not None and not callable(callback):
         raise ValueError(f"callback must be callable, not {callback!r}")
-    if client is not None:
-        require_distributed()
+    check_client(client)
     most = cores() if workers is None else as_count("workers", workers, at_least=1)
     amount = int(SHARE * machine_memory()) if memory is None else as_bytes(memory)
     budget = Budget(amount, most)
     told = _told(callback, progress)
     store, place = _store(path, blocks, positions, budget, folder, columns, told)
+    if store.n == 0:
+        raise ValueError(f"{store.folder}: a graph needs a node, and no block has any")
     processes = budget.processes(store)
     wish = Wish(
         gap=gap,
@@ -211,21 +213,28 @@ def _store(
     target, ticket = place / "blocks", place / "source.json"
     state = source.state()
     chosen = _choice(blocks, positions)
-    asked = {"source": hashlib.sha256(state.encode()).hexdigest(), **chosen}
+    asked = {
+        "source": hashlib.sha256(state.encode()).hexdigest(),
+        "columns": None if columns is None else list(columns),
+        **chosen,
+    }
+    known: Any = None
     if ticket.is_file():
-        known: Any = None
         with suppress(ValueError):
             known = json.loads(ticket.read_bytes())
+    ours = isinstance(known, dict) and {"source", "columns"} <= known.keys()
+    if not ours and any(place.glob("[!.]*")):  # what a kill leaves of a ticket is hidden
+        raise FileExistsError(f"{place} exists and is not a folder of ours; give another folder=")
+    if (target / MANIFEST).is_file():
         if known != asked:
             raise FileExistsError(
-                f"{place} holds the blocks of another input, or of other blocks; remove it, or "
-                "give another folder="
+                f"{place} holds the blocks of another input, of other columns, or of other blocks; "
+                "remove it, or give another folder="
             )
-        if (target / MANIFEST).is_file():
-            return BlockStore(target), place / "results"
-    elif place.exists() and any(place.iterdir()):
-        raise FileExistsError(f"{place} exists and is not a folder of ours; give another folder=")
+        return BlockStore(target), place / "results"
     partition = _partition(source, blocks, positions, budget)
+    # Blocks of a run that was killed may be of an input that has changed, or of other sizes.
+    shutil.rmtree(target, ignore_errors=True)
     place.mkdir(parents=True, exist_ok=True)
     write_bytes(ticket, json.dumps(asked).encode(), force=True)
 
@@ -264,8 +273,8 @@ def _partition(source: Source, blocks: Blocks | None, positions: Any, budget: Bu
     # Nodes without edges count, too.
     if positions is not None:
         points = loaded(positions, "positions")
-        n = max(n, len(points))
+        n = max(n, len(points) if np.ndim(points) else 0)
         return Partition.given(by_position(points, n, budget.block_nodes(n, m)))
     given: Any = loaded(blocks, "blocks")
-    n = max(n, sum(map(len, given)) if are_lists(given) else np.size(given))
+    n = max(n, sum(map(np.size, given)) if are_lists(given) else np.size(given))
     return Partition.given(block_of_nodes(given, n))

@@ -27,7 +27,6 @@ from .budget import PER_EDGE_SOLVE, Budget
 from .store import BlockStore, BlockWriter
 from .tasks import (
     PRICES,
-    PROOF,
     Level,
     Task,
     cluster_block,
@@ -173,12 +172,19 @@ class Ladder:
                 known[block] = there
 
     def _made(self, number: int) -> Path:
-        # Blocks are done once for both bounds; what is above depends on the groups below.
+        # Blocks are done once for both bounds. What is above depends on the groups below and on
+        # what came out there: if a damaged result is done again elsewhere, the old store above it
+        # must not be taken up, for both together could count a weight twice.
         folder = self._folder / "blocks"
         if number:
-            folder = self._folder / f"{self._kind}-{number}-{tag(self.levels)}"
+            folder = self._folder / f"{self._kind}-{number}-{self.tag(number)}"
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def tag(self, number: int) -> str:
+        """A short name for all that so many levels are made of, and what came out of them."""
+        content = [known[b]["content"] for known in self.known[:number] for b in sorted(known)]
+        return _short([[level.groups for level in self.levels[:number]], content])
 
     @property
     def lower_bound(self) -> float:
@@ -219,10 +225,8 @@ def _largest(store: BlockStore) -> int:
     return max(store.size(b)[1] for b in range(store.n_blocks))
 
 
-def tag(levels: Sequence[Level]) -> str:
-    """A short name for how the blocks of some levels were put together."""
-    groups = json.dumps([level.groups for level in levels])
-    return hashlib.blake2b(groups.encode(), digest_size=4).hexdigest()
+def _short(content: Any) -> str:
+    return hashlib.blake2b(json.dumps(content).encode(), digest_size=8).hexdigest()
 
 
 def grouped(
@@ -260,23 +264,37 @@ def grouped(
             for other, m in around[b].items():
                 edges[other] = edges.get(other, 0) + m
         groups.append(tuple(sorted(group)))
-    return tuple(_merged_small(groups, sizes, capacity))
+    return tuple(_merged_small(groups, sizes, around, capacity))
 
 
 def _merged_small(
-    groups: list[tuple[int, ...]], sizes: Sequence[int], capacity: int
+    groups: list[tuple[int, ...]],
+    sizes: Sequence[int],
+    around: Sequence[dict[int, int]],
+    capacity: int,
 ) -> list[tuple[int, ...]]:
-    """Groups that are small and have no neighbours left, put together in order."""
-    merged: list[tuple[int, ...]] = []
+    """Groups that are small, whose neighbours are in others, put together in order.
+
+    ``around`` has the edges from every block to its neighbours: those between members count, too.
+    """
+    merged: list[set[int]] = []
     total = 0
     for group in groups:
-        size = sum(sizes[b] for b in group)
-        if merged and total + size <= capacity // 2:
-            merged[-1], total = tuple(sorted(merged[-1] + group)), total + size
+        mine, before = set(group), merged[-1] if merged else set[int]()
+        size = sum(sizes[b] for b in mine) + _edges_between(mine, mine, around) // 2
+        across = _edges_between(mine, before, around)
+        if merged and total + size + across <= capacity // 2:
+            before |= mine
+            total += size + across
         else:
-            merged.append(group)
+            merged.append(mine)
             total = size
-    return merged
+    return [tuple(sorted(members)) for members in merged]
+
+
+def _edges_between(one: set[int], other: set[int], around: Sequence[dict[int, int]]) -> int:
+    """Edges from blocks of one set to those of the other, counted from the first."""
+    return sum(m for b in one for neighbour, m in around[b].items() if neighbour in other)
 
 
 def label(ladder: Ladder, run: Stage) -> Labelling:
@@ -285,7 +303,7 @@ def label(ladder: Ladder, run: Stage) -> Labelling:
     if not ladder.complete and top > 0:
         top -= 1
     whole = ladder.complete or top < len(ladder.levels) - 1
-    kind = f"labels-{tag(ladder.levels[:top])}" if whole else "labels-partial"
+    kind = f"labels-{ladder.tag(top + 1)}" if whole else "labels-partial"
     above, count = None, 0
     for number in range(top, -1, -1):
         level, store, known = ladder.levels[number], ladder.stores[number], ladder.known[number]
@@ -333,7 +351,7 @@ def proofs(
         known: Summaries = {}
         found.append(known)
         for block in range(store.n_blocks):
-            if (there := summary(level, PROOF, block)) is not None:
+            if (there := summary(level, level.proof, block)) is not None:
                 known[block] = there
         sizes = {b: store.size(b)[1] for b in range(store.n_blocks) if b not in known}
         left = [b for b, edges in sizes.items() if budget.fits_whole(edges)]

@@ -132,7 +132,10 @@ def by_position(positions: str | PathLike[str] | ArrayLike, n: int, most: int) -
     >>> by_position([[0, 0], [9, 0], [1, 1], [8, 1]], 4, 2).tolist()
     [0, 1, 0, 1]
     """
-    points = np.asarray(loaded(positions, "positions"), dtype=np.float64)
+    points = np.asarray(loaded(positions, "positions"))
+    if points.dtype.kind not in "iuf":
+        raise ValueError(f"positions must be real numbers, not {points.dtype}")
+    points = points.astype(np.float64, copy=False)
     if points.ndim != 2 or len(points) != n:
         raise ValueError(
             f"positions must be one point a node, shape ({n}, dimensions), not {points.shape}"

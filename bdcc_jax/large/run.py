@@ -22,7 +22,7 @@ from ..search.bounds import MOST, TOLERANCE
 from ..solve import solve_graph
 from .ascent import Effort
 from .budget import Budget
-from .levels import Keep, Labelling, Ladder, Summaries, costs, label, proofs, tag
+from .levels import Keep, Labelling, Ladder, Summaries, costs, label, proofs
 from .result import BlockProgress, Callback, LargeResult, Step
 from .runners import LATE, Here, Punctual, Runner
 from .store import BlockStore
@@ -140,7 +140,9 @@ class Run:
         while self._verdict is None and self._pass < wish.passes:
             before, gap = self._lower, self._upper - self._lower
             self._pass += 1
-            ladder = self._ladder(PRICES, f"{self._pass}-{tag(self._prices.levels)}")
+            ladder = self._ladder(
+                PRICES, f"{self._pass}-{self._prices.tag(len(self._prices.levels))}"
+            )
             ladder.first(before=self._prices.levels)
             ladder.climb()
             if ladder.lower_bound <= before:

@@ -244,6 +244,17 @@ def require_distributed() -> Any:
     return distributed
 
 
+def check_client(client: Any) -> None:
+    """Refuse what is neither a client of Dask nor the address of a scheduler; None is nobody."""
+    if client is None:
+        return
+    distributed = require_distributed()
+    if not isinstance(client, str | distributed.Client):
+        raise ValueError(
+            f"client must be a dask.distributed.Client, an address, or 'local', not {client!r}"
+        )
+
+
 def _begin() -> None:
     """Ctrl-C goes to all processes of a terminal: the first one decides, and none outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from ..instance.graph import Graph
 from ..io import read
 from ..io.arrow import require_pyarrow
 from ..io.files import FormatError, suffix_of
+from ..io.npz import CONSTRAINTS, NUMBERS
 
 NAMES = (("u", "v", "w"), ("source", "target", "weight"))
 """Columns and arrays that are recognised: the two ends and the weight of every edge."""
@@ -83,7 +85,7 @@ def source_of(path: str | PathLike[str], columns: Sequence[str] | None = None) -
     place = Path(path)
     if not place.exists():
         raise FileNotFoundError(f"{place}: there is no such file or folder")
-    if columns is not None and (len(columns) != 3 or not all(isinstance(c, str) for c in columns)):
+    if columns is not None and not _are_names(columns):
         raise ValueError(f"columns must be three names, of both ends and the weight: {columns!r}")
     suffix = suffix_of(place)
     kind: Callable[[int], Iterator[tuple[Any, Any, Any]]]
@@ -100,6 +102,14 @@ def source_of(path: str | PathLike[str], columns: Sequence[str] | None = None) -
     else:
         return source_of_graph(read(place), str(place), lambda: _state(place))
     return Source(str(place), lambda: _state(place), kind)
+
+
+def _are_names(columns: object) -> bool:
+    return (
+        isinstance(columns, list | tuple)
+        and len(columns) == 3
+        and all(isinstance(each, str) for each in columns)
+    )
 
 
 def source_of_graph(graph: Graph, name: str, state: Callable[[], str]) -> Source:
@@ -139,14 +149,22 @@ def _slices(u: Any, v: Any, w: Any, size: int) -> Iterator[tuple[Any, Any, Any]]
         yield np.asarray(u[part]), np.asarray(v[part]), np.asarray(w[part])
 
 
+def _check_shapes(shapes: Sequence[tuple[int, ...]], name: str) -> None:
+    """Of edges and weights, or of u, v and w: one entry, or row, an edge."""
+    if len(shapes) == 2:
+        edges, w = shapes
+        if len(edges) != 2 or edges[1] != 2 or w != edges[:1]:
+            raise FormatError(f"{name}: edges must be (m, 2) and weights (m,), not {edges} and {w}")
+    elif any(len(each) != 1 or each != shapes[0] for each in shapes):
+        said = ", ".join(map(str, shapes))
+        raise FormatError(f"{name}: u, v and w must have one entry an edge, not {said}")
+
+
 def _of_arrays(arrays: Sequence[Any], name: str) -> Callable[[int], Iterator[tuple[Any, Any, Any]]]:
     """Chunks of arrays that are read where they are indexed."""
+    _check_shapes([each.shape for each in arrays], name)
     if len(arrays) == 2:
         edges, w = arrays
-        if len(edges.shape) != 2 or edges.shape[1] != 2 or w.shape != edges.shape[:1]:
-            raise FormatError(
-                f"{name}: edges must be (m, 2) and weights (m,), not {edges.shape} and {w.shape}"
-            )
 
         def pairs(size: int) -> Iterator[tuple[Any, Any, Any]]:
             for start in range(0, w.shape[0], size):
@@ -155,10 +173,6 @@ def _of_arrays(arrays: Sequence[Any], name: str) -> Callable[[int], Iterator[tup
 
         return pairs
     u, v, w = arrays
-    if not len(u.shape) == len(v.shape) == len(w.shape) == 1 or not u.shape == v.shape == w.shape:
-        raise FormatError(
-            f"{name}: u, v and w must have one entry an edge, not {u.shape}, {v.shape}, {w.shape}"
-        )
     return lambda size: _slices(u, v, w, size)
 
 
@@ -195,13 +209,16 @@ def _npz(
 ) -> Callable[[int], Iterator[tuple[Any, Any, Any]]]:
     """Arrays of an archive are read as streams: never whole, compressed or not."""
     try:
-        with zipfile.ZipFile(place) as archive:
+        with ExitStack() as stack:
+            archive = stack.enter_context(zipfile.ZipFile(place))
             there = [name.removesuffix(".npy") for name in archive.namelist()]
+            chosen = _chosen(there, columns, str(place))
+            streams = [_Stream(stack, archive, name, str(place)) for name in chosen]
+            _check_shapes([stream.shape for stream in streams], str(place))
     except zipfile.BadZipFile as error:
         raise FormatError(f"{place}: truncated or corrupt npz archive ({error})") from error
-    chosen = _chosen(there, columns, str(place))
-    extra = [name for name in ("lifted", "unaries", "must_link", "cannot_link") if name in there]
-    if extra:
+    features = ("names", "lifted", "unaries", *CONSTRAINTS, *NUMBERS)
+    if extra := [name for name in features if name in there]:
         raise ValueError(f"{place}: large graphs have edges and weights only, not {extra[0]}")
 
     def chunks(size: int) -> Iterator[tuple[Any, Any, Any]]:
@@ -229,19 +246,23 @@ class _Stream:
         try:
             version = np.lib.format.read_magic(self._file)
             header = getattr(np.lib.format, f"read_array_header_{version[0]}_{version[1]}")
-            self._shape, fortran, self._dtype = header(self._file)
+            self.shape, fortran, self._dtype = header(self._file)
         except (ValueError, AttributeError) as error:
             raise FormatError(f"{self._what} is not a numpy array ({error})") from error
-        if self._dtype.hasobject or (fortran and len(self._shape) > 1) or not self._shape:
+        if self._dtype.hasobject or (fortran and len(self.shape) > 1) or not self.shape:
             raise FormatError(f"{self._what} must be numbers, row by row (C order)")
-        self._row = int(np.prod(self._shape[1:])) * self._dtype.itemsize
+        self._row = int(np.prod(self.shape[1:])) * self._dtype.itemsize
+        self._left = self.shape[0]
 
     def take(self, rows: int) -> np.ndarray:
         try:
-            data = self._file.read(rows * self._row)
-        except (zipfile.BadZipFile, EOFError, OSError) as error:
+            data = self._file.read(min(rows, self._left) * self._row)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise FormatError(f"{self._what} is truncated or corrupt ({error})") from error
-        return np.frombuffer(data, self._dtype).reshape(-1, *self._shape[1:])
+        if len(data) < min(rows, self._left) * self._row:
+            raise FormatError(f"{self._what} is truncated")
+        self._left -= len(data) // self._row
+        return np.frombuffer(data, self._dtype).reshape(-1, *self.shape[1:])
 
 
 def _table(
@@ -271,7 +292,7 @@ def _table(
                         raise ValueError(f"{place}: column {name!r} must have no missing entries")
                 u, v, w = (column.to_numpy(zero_copy_only=False) for column in columns_)
                 yield u, v, w
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
             raise FormatError(f"{place}: {error}") from error
 
     return chunks

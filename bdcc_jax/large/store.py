@@ -5,7 +5,7 @@ so on. An edge is inside a block, or in the face between two. Files of the folde
 
 - ``block-000007.npz``: ``n`` nodes and the edges inside, ``u < v`` in local ids, weights ``w``;
 - ``face-000003-000007.npz``: edges from nodes ``u`` of the lower block to ``v`` of the higher one;
-- ``nodes.npy``, if nodes were renumbered: what each was called, block after block;
+- ``nodes.npy``, if nodes were renumbered: which node each was, ``0 .. n - 1``, block after block;
 - ``store.json``, written last: how many nodes and edges each file has, and its digest.
 
 Every file comes to be by renaming one that is complete, and holds a digest of its content. So
@@ -35,10 +35,14 @@ from ..base.sums import sum_down
 from ..base.validation import MAX_NODES, node_count, node_ids, real_weights, sum_by_key
 from ..instance.graph import Graph
 from ..io.files import FormatError, write_bytes
+from ..options import as_count
 
-FORMAT = "bdcc_jax.BlockStore 1"
+FORMAT = "bdcc_jax.BlockStore 2"
 MANIFEST, NODES = "store.json", "nodes.npy"
-_FACTS = ("m", "negative", "digest")
+_FACTS = ("m", "negative", "size", "digest")
+
+MOST_WEIGHT = 2.0**1000
+"""All weights together may have this size at most: sums and multiples of them must not overflow."""
 
 
 class StoreChanged(RuntimeError):
@@ -104,6 +108,7 @@ class BlockWriter:
 
         Parallel edges are summed; loops, and what weighs 0, are dropped. A block may be empty.
         """
+        block = as_count("block", block, at_least=0)
         n, what = node_count(n) if n != 0 else 0, f"block {block}"
         first, second, weights = _checked(u, v, w, n, n, what)
         low, high = np.minimum(first, second), np.maximum(first, second)
@@ -113,6 +118,7 @@ class BlockWriter:
 
     def write_face(self, a: int, b: int, u: ArrayLike, v: ArrayLike, w: ArrayLike) -> None:
         """Write all edges between blocks a and b, from ``u`` in a to ``v`` in b, in local ids."""
+        a, b = (as_count("block", block, at_least=0) for block in (a, b))
         if a == b:
             raise ValueError(f"a face is between two blocks, not between {a} and {b}")
         if a > b:
@@ -131,13 +137,17 @@ class BlockWriter:
         return (self.folder / _face_name(min(a, b), max(a, b))).is_file()
 
     def write_nodes(self, nodes: ArrayLike) -> None:
-        """Write what the nodes are called, a whole number each, block after block."""
+        """Write which nodes of another graph these are, ``0 .. n - 1``, block after block.
+
+        Labels of all nodes come in the order of that graph.
+        """
         buffer = io.BytesIO()
-        np.save(buffer, np.asarray(nodes, dtype=np.int64))
+        np.save(buffer, node_ids(nodes, "nodes"))
         write_bytes(self.folder / NODES, buffer.getvalue(), force=True)
 
     def finish(self, n_blocks: int) -> BlockStore:
         """Check that all is there and fits together, and make it a store."""
+        n_blocks = as_count("n_blocks", n_blocks, at_least=1)
         blocks, faces = [], []
         for block in range(n_blocks):
             if not self.has_block(block):
@@ -160,23 +170,42 @@ class BlockWriter:
                     )
             if int(facts["m"]):
                 faces.append({"a": a, "b": b, **_plain(facts)})
+        sizes = [int(each["n"]) for each in blocks]
         content: dict[str, Any] = {
             "format": FORMAT,
-            "blocks": [{"n": int(each["n"]), **_plain(each)} for each in blocks],
+            "blocks": [{"n": n, **_plain(each)} for n, each in zip(sizes, blocks, strict=True)],
             "faces": faces,
-            "renumbered": self._renumbered(sum(int(each["n"]) for each in blocks)),
+            "nodes": self._digests_of_nodes(sizes),
         }
+        if sum(each["size"] for each in (*content["blocks"], *faces)) > MOST_WEIGHT:
+            raise ValueError(
+                f"{self.folder}: all weights together are of size {MOST_WEIGHT:.0e} or more; scale "
+                "them down"
+            )
         content["digest"] = _digest_of_text(json.dumps(content, sort_keys=True))
         write_bytes(self.folder / MANIFEST, json.dumps(content).encode(), force=True)
         return BlockStore(self.folder)
 
-    def _renumbered(self, n: int) -> bool:
-        path = self.folder / NODES
+    def _digests_of_nodes(self, sizes: Sequence[int]) -> list[str]:
+        """Of the part of every block, where nodes were renumbered; each of them must be there."""
+        path, n = self.folder / NODES, sum(sizes)
         if not path.exists():
-            return False
-        if (shape := np.load(path, mmap_mode="r").shape) != (n,):
-            raise ValueError(f"{path}: expected {n} nodes, as many as the blocks have, not {shape}")
-        return True
+            return []
+        nodes = np.load(path, mmap_mode="r")
+        if nodes.shape != (n,):
+            raise ValueError(
+                f"{path}: expected {n} nodes, as many as the blocks have, not {nodes.shape}"
+            )
+        digests, there = list[str](), np.zeros(n, dtype=bool)
+        for part in np.split(nodes, np.cumsum(sizes)[:-1]):
+            if len(part) and (most := int(part.max())) >= n:
+                raise ValueError(f"{path}: node {most} is out of range: there are {n} nodes")
+            there[part] = True
+            digests.append(digest_of_arrays({NODES: part}))
+        if not there.all():
+            lacking = int(np.flatnonzero(~there)[0])
+            raise ValueError(f"{path}: node {lacking} is in no block, and another one twice")
+        return digests
 
     def _write(self, name: str, what: str, arrays: dict[str, np.ndarray]) -> None:
         path, digest = self.folder / name, digest_of_arrays(arrays)
@@ -222,7 +251,7 @@ class BlockStore:
         if digest != _digest_of_text(json.dumps(content, sort_keys=True)):
             raise FormatError(f"{path}: damaged; write the store anew")
         self.digest: str = digest
-        self._blocks, self._renumbered = content["blocks"], content["renumbered"]
+        self._blocks, self._nodes = content["blocks"], content["nodes"]
         self._faces = {(face["a"], face["b"]): face for face in content["faces"]}
         self.faces: dict[tuple[int, int], int] = {ab: f["m"] for ab, f in self._faces.items()}
         self.starts: IntArray = np.cumsum([0] + [block["n"] for block in self._blocks])
@@ -285,16 +314,23 @@ class BlockStore:
         return Face(arrays["u"].astype(np.int64), arrays["v"].astype(np.int64), arrays["w"])
 
     def nodes(self, block: int) -> IntArray:
-        """What the nodes of a block were called in the graph that the store was made of."""
+        """Which nodes of the graph that the store was made of those of a block are."""
         start, stop = self.starts[block : block + 2].tolist()
-        if not self._renumbered:
+        if not self.renumbered:
             return np.arange(start, stop)
-        return np.array(np.load(self.folder / NODES, mmap_mode="r")[start:stop])
+        path = self.folder / NODES
+        try:
+            nodes = np.array(np.load(path, mmap_mode="r", allow_pickle=False)[start:stop])
+        except (OSError, ValueError, EOFError) as error:
+            raise StoreChanged(f"{path} has gone, or is damaged ({error})") from error
+        if digest_of_arrays({NODES: nodes}) != self._nodes[block]:
+            raise StoreChanged(f"{path} has changed since the store was finished")
+        return nodes
 
     @property
     def renumbered(self) -> bool:
         """Whether nodes have other numbers here than in the graph that it was made of."""
-        return bool(self._renumbered)
+        return bool(self._nodes)
 
     def _content(self, name: str, digest: str) -> dict[str, np.ndarray]:
         path = self.folder / name
@@ -359,15 +395,19 @@ def _summed(
 
 def _plain(facts: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """What the table of contents says of a file."""
-    m, negative, digest = (facts[name].item() for name in _FACTS)
-    return {"m": m, "negative": negative, "digest": digest}
+    return {name: facts[name].item() for name in _FACTS}
 
 
 def _columns(u: IntArray, v: IntArray, w: FloatArray) -> dict[str, np.ndarray]:
     most = np.array([u.max(initial=-1), v.max(initial=-1)])
     small: dict[str, NDArray[np.int32]] = {"u": u.astype(np.int32), "v": v.astype(np.int32)}
-    negative = np.asarray(sum_down(w[w < 0.0]))
-    return {"m": np.asarray(len(w)), "most": most, "negative": negative, **small, "w": w}
+    facts = {
+        "m": np.asarray(len(w)),
+        "most": most,
+        "negative": np.asarray(sum_down(w[w < 0.0])),
+        "size": np.abs(w).sum(),
+    }
+    return {**facts, **small, "w": w}
 
 
 def _block_name(block: int) -> str:

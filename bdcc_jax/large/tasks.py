@@ -25,7 +25,7 @@ from .ascent import Effort, Relaxed, relax, relax_and_cluster
 from .faces import Rest, cluster_rest, open_edges, open_nodes, price_rest
 from .store import BlockStore, BlockWriter, digest_of_arrays, read_npz, write_npz
 
-PRICES, CLUSTERS, PROOF = "prices", "clusters", "proof"
+PRICES, CLUSTERS = "prices", "clusters"
 """Kinds of results of a block; labels are of a kind of their own for every level they are from."""
 
 ROUNDING = 2.0**-50
@@ -51,6 +51,14 @@ class Level:
     def file(self, kind: str, block: int) -> Path:
         """Where a result of a block is."""
         return Path(self.folder) / f"{kind}-{block:06d}.npz"
+
+    @property
+    def proof(self) -> str:
+        """The kind of proofs: of all weights of a block, or of those that it does not give away.
+
+        Which of them depends on whether there is a next level, and that on the memory of the run.
+        """
+        return "proof-of-rest" if self.groups else "proof-of-all"
 
     def group_of(self, block: int) -> int:
         """The block of the next level that a block is in."""
@@ -95,7 +103,7 @@ def result(level: Level, kind: str, block: int) -> dict[str, np.ndarray] | None:
 def summary(level: Level, kind: str, block: int) -> dict[str, float] | None:
     """The numbers of a result that is there."""
     arrays = result(level, kind, block)
-    return None if arrays is None else _summary(arrays)
+    return None if arrays is None else _summary(arrays, digest_of_arrays(arrays))
 
 
 def relax_block(task: Task, block: int) -> dict[str, float]:
@@ -253,7 +261,7 @@ def prove_block(
         found = solve_graph(rest, time_limit=clock.remaining, gap=gap, seed=seed, options=alone)
         clock.check()
         bound = sum_down([found.lower_bound, -off])
-    return _write(level, PROOF, block, {"bound": np.asarray(bound)})
+    return _write(level, level.proof, block, {"bound": np.asarray(bound)})
 
 
 def _with_prices(store: BlockStore, task: Task, block: int) -> tuple[Graph, FloatArray | None]:
@@ -353,12 +361,15 @@ def _arrays(rest: Rest) -> dict[str, np.ndarray]:
 
 
 def _write(level: Level, kind: str, block: int, arrays: dict[str, Any]) -> dict[str, float]:
-    write_npz(level.file(kind, block), {**arrays, "digest": np.asarray(digest_of_arrays(arrays))})
-    return _summary(arrays)
+    digest = digest_of_arrays(arrays)
+    write_npz(level.file(kind, block), {**arrays, "digest": np.asarray(digest)})
+    return _summary(arrays, digest)
 
 
-def _summary(arrays: dict[str, np.ndarray]) -> dict[str, float]:
-    return {name: float(array) for name, array in arrays.items() if array.ndim == 0}
+def _summary(arrays: dict[str, np.ndarray], digest: str) -> dict[str, float]:
+    """The numbers of a result, and as one more what tells it from others of the same block."""
+    numbers = {name: float(array) for name, array in arrays.items() if array.ndim == 0}
+    return {**numbers, "content": float(int(digest[:13], 16))}  # 52 bits, exact in float64
 
 
 def _needed(level: Level, kind: str, block: int) -> dict[str, np.ndarray]:

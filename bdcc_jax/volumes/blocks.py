@@ -118,8 +118,12 @@ def make_block(plan: Plan, block: int) -> int:
 
 
 def make_faces(plan: Plan, block: int) -> None:
-    """Make the edges from a block to its later neighbours, whose supervoxels must be there."""
+    """Make the edges from a block to its later neighbours, whose supervoxels must be there.
+
+    Nothing may have changed since they were made: every block is looked at once.
+    """
     writer, supervoxels = BlockWriter(plan.graph), opened(plan.supervoxels)
+    _check(plan, block, json.loads(plan.note(plan.supervoxels, block).read_bytes()))
     for other, direction in plan.grid.later_neighbours(block, plan.rule.offsets):
         if not writer.has_face(block, other):
             u, v, w = face_edges(
@@ -145,8 +149,9 @@ def paint_block(plan: Plan, labels: Callable[[int], IntArray], block: int) -> No
     if note.exists() and json.loads(note.read_bytes()) == facts:
         return  # of the same clusters: an earlier run may have had others
     note.unlink(missing_ok=True)
+    numbers = _supervoxels(plan, block, json.loads(plan.note(plan.supervoxels, block).read_bytes()))
     colours = np.concatenate([[0], clusters + 1]).astype(np.uint64)
-    written(plan.segmentation)[core] = colours[np.asarray(opened(plan.supervoxels)[core])]
+    written(plan.segmentation)[core] = colours[numbers]
     _write_note(note, facts)
 
 
@@ -157,10 +162,17 @@ def _check(plan: Plan, block: int, facts: dict[str, Any]) -> None:
             f"{plan.affinities.path} or its mask has changed since block {block} of {plan.folder} "
             "was made: remove that folder to begin anew"
         )
-    if _digest(np.asarray(opened(plan.supervoxels)[core])) != facts["digest"]:
+    _supervoxels(plan, block, facts)
+
+
+def _supervoxels(plan: Plan, block: int, facts: dict[str, Any]) -> NDArray[Any]:
+    """Those of a block, which must be as its note says."""
+    numbers = np.asarray(opened(plan.supervoxels)[plan.grid.core(block)])
+    if _digest(numbers) != facts["digest"]:
         raise StoreChanged(
             f"{plan.supervoxels} is damaged at block {block}: remove {plan.folder} to begin anew"
         )
+    return numbers
 
 
 def _write_note(path: Path, facts: dict[str, Any]) -> None:

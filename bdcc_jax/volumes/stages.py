@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from ..large.budget import BASE, as_bytes, cores, machine_memory
 from ..large.front import SHARE
 from ..large.result import BlockProgress, Callback
-from ..large.runners import DaskWorkers, Here, Processes, Runner, require_distributed
+from ..large.runners import DaskWorkers, Here, Processes, Runner, check_client
 from ..options import as_count
 from ..show.block_progress import BlockPrinter
 from .blocks import Plan
@@ -38,8 +38,7 @@ class Stages:
         progress: bool,
         callback: Callback | None,
     ) -> None:
-        if client is not None:
-            require_distributed()
+        check_client(client)
         if callback is not None and not callable(callback):
             raise ValueError(f"callback must be callable, not {callback!r}")
         amount = int(SHARE * machine_memory()) if memory is None else as_bytes(memory)

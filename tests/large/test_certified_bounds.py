@@ -6,7 +6,8 @@ from oracles import brute_force, random_graph
 
 import bdcc_jax
 from bdcc_jax import Graph, Status, large
-from bdcc_jax.large import levels, run
+from bdcc_jax.large import levels, run, tasks
+from bdcc_jax.large.budget import BASE, PER_EDGE
 
 
 def random_blocks(rng, n):
@@ -155,3 +156,47 @@ def test_groups_of_blocks_are_neighbours_and_fit():
     groups = levels.grouped([10] * 10, faces, 36)
     assert groups == ((0, 1, 2), (3, 4, 5), (6, 7, 8), (9,))
     assert levels.grouped([10] * 4, {}, 5) == ((0,), (1,), (2,), (3,))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_proofs_of_runs_with_other_memory_are_not_mixed_up(tmp_path, seed):
+    """With less memory there is no next level, and proofs are of other weights."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, 9, 0.6)
+    block = rng.permutation(graph.n) % 2
+    store = large.solve(graph, blocks=block, folder=tmp_path, workers=1, time_limit=0).store
+    least = BASE + PER_EDGE * max(store.size(0)[1], store.size(1)[1])
+    for memory in ("4GB", least, "4GB"):
+        result = large.solve(
+            graph, blocks=block, folder=tmp_path, workers=1, gap=0.0, prove=True, memory=memory
+        )
+        check(graph, result, brute_force(graph))
+
+
+def test_a_result_that_is_done_again_otherwise_is_the_base_of_what_is_above(tmp_path, monkeypatch):
+    """As on another machine, which rounds otherwise: no bound may mix what both have found."""
+    graph = grid(12, seed=4)
+    best = bdcc_jax.solve(graph).objective
+    first = large.solve(graph, blocks=3, folder=tmp_path, workers=1, gap=0.0, passes=1)
+    real = tasks.relax_and_cluster
+
+    def otherwise(*arguments):
+        relaxed, labels = real(*arguments)
+        return relaxed._replace(reduced=arguments[0].weights, bound=-1e3, chords=0.0), labels
+
+    for file in first.folder.glob("pass-1/blocks/*-000001.npz"):
+        file.unlink()
+    monkeypatch.setattr(tasks, "relax_and_cluster", otherwise)
+    result = large.solve(graph, blocks=3, folder=tmp_path, workers=1, gap=0.0, passes=1)
+    stores = [large.BlockStore(file.parent) for file in first.folder.glob("*/prices-1-*/*/s*.json")]
+    assert len({store.digest for store in stores}) == 2
+    check(graph, result, best)
+
+
+def test_groups_that_are_put_together_fit_with_all_their_faces():
+    """Blocks with little in them and much between them, as a bad partition has."""
+    faces = {(i, j): 1000 for i in range(8) for j in range(i + 1, 8)}
+    for group in levels.grouped([10] * 8, faces, 1500):
+        between = sum(m for (a, b), m in faces.items() if a in group and b in group)
+        assert between + 10 * len(group) <= 1500
+    assert levels.grouped([10] * 4, {(0, 1): 5, (2, 3): 5}, 100) == ((0, 1, 2, 3),)

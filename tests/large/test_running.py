@@ -224,6 +224,13 @@ def test_too_little_memory_names_both_numbers(store, tmp_path):
         large.solve(store, memory="100MB", folder=tmp_path / "a")
 
 
+def test_one_block_needs_the_memory_of_the_ordinary_solve(tmp_path):
+    graph = grid(30)
+    memory = BASE + 2 * PER_EDGE * graph.m
+    with pytest.raises(MemoryError, match=r"block 0 has \d+ edges, which take 0.95 GB; memory is"):
+        large.solve(graph, blocks=1, memory=memory, folder=tmp_path / "a", workers=1)
+
+
 # getrusage's figure would be that of the process of the tests, if that has more: it survives exec.
 MEASURED = """
 import sys
@@ -264,6 +271,7 @@ def test_peak_memory_stays_within_the_budget(tmp_path):
         ({"options": 3}, r"options must be an Options object, not 3"),
         ({"callback": 3}, r"callback must be callable, not 3"),
         ({"seed": -1}, r"seed must be an integer >= 0"),
+        ({"client": 3}, r"client must be a dask.distributed.Client, an address, or 'local', not 3"),
     ],
 )
 def test_bad_arguments(tmp_path, arguments, message):

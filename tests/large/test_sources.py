@@ -151,7 +151,7 @@ def test_parallel_edges_in_different_chunks_are_summed(tmp_path):
         ({"u": [0], "v": [-1], "w": [1.0]}, r"node ids must be at least 0"),
         ({"u": [0], "v": [1], "w": [np.nan]}, r"must be numbers: entry 0 is nan"),
         ({"u": [0], "v": [1], "w": [np.inf]}, r"weights must be finite: that of edge 0 is inf"),
-        ({"u": [0, 1], "v": [1], "w": [1.0]}, r"u and v are not of one length"),
+        ({"u": [0, 1], "v": [1], "w": [1.0]}, r"u, v and w must have one entry an edge"),
         ({"u": [0], "v": [1], "w": ["a"]}, r"must be real numbers"),
         ({"u": [], "v": [], "w": []}, r"there are no edges"),
         ({"u": [0], "v": [10**9], "w": [1.0]}, r"the largest id is 1000000000, but there are 1"),
@@ -299,3 +299,80 @@ def test_nodes_without_edges_are_in_blocks_too(tmp_path):
         result = large.solve(tmp_path / "edges.npz", **{name: given}, folder=place, workers=1)
         assert result.store.n == 4
         assert result.n_clusters == 3
+
+
+def test_arrays_of_an_archive_that_are_not_of_one_length(tmp_path):
+    """Also where the first chunks are."""
+    np.savez(tmp_path / "edges.npz", u=np.zeros(5, int), v=np.ones(5, int), w=np.ones(4))
+    with pytest.raises(FormatError, match=r"one entry an edge, not \(5,\), \(5,\), \(4,\)"):
+        source_of(tmp_path / "edges.npz")
+    np.savez(tmp_path / "pairs.npz", edges=np.zeros((5, 3), int), weights=np.ones(5))
+    with pytest.raises(FormatError, match=r"edges must be \(m, 2\) and weights \(m,\)"):
+        source_of(tmp_path / "pairs.npz")
+
+
+def test_damage_inside_of_files_names_them(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    columns = {
+        "u": rng.integers(0, 99, 9999),
+        "v": rng.integers(0, 99, 9999),
+        "w": rng.random(9999),
+    }
+    np.savez_compressed(tmp_path / "edges.npz", **columns)
+    pq.write_table(pa.table(columns), tmp_path / "edges.parquet")
+    for name in ("edges.npz", "edges.parquet"):
+        content = bytearray((tmp_path / name).read_bytes())
+        content[1000:3000] = b"\xff" * 2000
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=name):  # what zip finds only at the end may be no id
+            list(source_of(tmp_path / name).chunks(1000))
+
+
+@pytest.mark.parametrize("given", [3, ["a", "b", "c", "d"], [1.0, 2.0]])
+def test_bad_positions(tmp_path, given):
+    graph = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match=r"positions must be"):
+        large.solve(graph, positions=given, folder=tmp_path / "a", workers=1)
+
+
+def test_bad_lists_and_columns(tmp_path):
+    graph = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match=r"block 1 must be a list of node ids, not 3"):
+        large.solve(graph, blocks=[[0, 1, 2], 3], folder=tmp_path / "a", workers=1)
+    for columns in (3, "uvw", ("u", "v")):
+        with pytest.raises(ValueError, match=r"columns must be three names"):
+            source_of(npz(tmp_path), columns)
+
+
+def test_other_columns_are_another_input(tmp_path):
+    np.savez(tmp_path / "edges.npz", u=[0, 1], v=[1, 2], x=[1.0, 1.0], y=[-1.0, -1.0])
+    first = large.solve(tmp_path / "edges.npz", blocks=2, workers=1, columns=["u", "v", "x"])
+    assert first.objective == 0.0
+    with pytest.raises(FileExistsError, match=r"of other columns"):
+        large.solve(tmp_path / "edges.npz", blocks=2, workers=1, columns=["u", "v", "y"])
+
+
+def test_blocks_that_were_not_finished_are_made_anew(tmp_path):
+    """Of other sizes, because there is less memory, or of an input that has changed."""
+    path = npz(tmp_path)
+
+    def leave(state):
+        if state.stage == "writing blocks" and state.done == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        large.solve(path, workers=1, callback=leave, blocks=2)
+    np.savez(path, u=U[:-1], v=V[:-1], w=W[:-1])
+    (tmp_path / "edges.npz.large" / ".source.json.0123.part").touch()
+    assert large.solve(path, workers=1, blocks=3).store.m == GRAPH.m - 1
+
+
+def test_a_folder_of_somebody_else_stays_as_it_is(tmp_path):
+    (tmp_path / "work" / "blocks").mkdir(parents=True)
+    (tmp_path / "work" / "source.json").write_text('{"mine": 1}')
+    with pytest.raises(FileExistsError, match=r"is not a folder of ours"):
+        large.solve(npz(tmp_path), workers=1, folder=tmp_path / "work")
+    assert (tmp_path / "work" / "blocks").is_dir()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bdcc_jax.io.files import FormatError
-from bdcc_jax.large import BlockStore, BlockWriter, StoreChanged
+from bdcc_jax.large import BlockStore, BlockWriter, StoreChanged, solve
 
 
 def small(folder):
@@ -46,10 +46,54 @@ def test_blocks_may_be_empty(tmp_path):
 
 def test_names_of_nodes(tmp_path):
     writer = small(tmp_path)
-    writer.write_nodes([10, 30, 50, 20, 40])
+    writer.write_nodes([1, 3, 4, 2, 0])
     store = writer.finish(2)
     assert store.renumbered
-    assert store.nodes(1).tolist() == [20, 40]
+    assert store.nodes(1).tolist() == [2, 0]
+    np.save(store.folder / "nodes.npy", [1, 3, 4, 0, 2])
+    assert store.nodes(0).tolist() == [1, 3, 4]
+    with pytest.raises(StoreChanged, match=r"nodes.npy has changed since"):
+        store.nodes(1)
+    (store.folder / "nodes.npy").unlink()
+    with pytest.raises(StoreChanged, match=r"nodes.npy has gone"):
+        store.nodes(1)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "message"),
+    [
+        ([1, 3, 50, 2, 0], r"nodes.npy: node 50 is out of range: there are 5 nodes"),
+        ([1, 3, 3, 2, 0], r"nodes.npy: node 4 is in no block, and another one twice"),
+        ([1, 3, 4.5, 2, 0], r"node ids must be integers: nodes\[2\] is 4.5"),
+        ([1, 3, 4, 2, -1], r"node ids must be at least 0: nodes\[4\] is -1"),
+    ],
+)
+def test_bad_names_of_nodes(tmp_path, nodes, message):
+    writer = small(tmp_path)
+
+    def write():
+        writer.write_nodes(nodes)
+        writer.finish(2)
+
+    with pytest.raises(ValueError, match=message):
+        write()
+
+
+def test_stores_that_cannot_be_solved(tmp_path):
+    writer = BlockWriter(tmp_path / "heavy")
+    for block in range(2):
+        writer.write_block(block, 3, [0, 1], [1, 2], [-1e308, 5e307])
+    with pytest.raises(ValueError, match=r"all weights together are of size 1e\+301 or more"):
+        writer.finish(2)
+    writer = BlockWriter(tmp_path / "empty")
+    with pytest.raises(ValueError, match=r"n_blocks must be an integer >= 1, not 0"):
+        writer.finish(0)
+    with pytest.raises(ValueError, match=r"block must be an integer >= 0, not -1"):
+        writer.write_block(-1, 1, [], [], [])
+    writer.write_block(0, 0, [], [], [])
+    writer.finish(1)
+    with pytest.raises(ValueError, match=r"a graph needs a node, and no block has any"):
+        solve(writer.folder)
 
 
 def test_the_digest_is_that_of_the_content(tmp_path):
@@ -117,7 +161,7 @@ def test_what_is_no_store(tmp_path):
     with pytest.raises(FormatError, match=r"not the table of contents"):
         BlockStore(tmp_path)
     path.write_text('{"format": "other", "digest": ""}')
-    with pytest.raises(FormatError, match=r"expected format 'bdcc_jax.BlockStore 1', not 'other'"):
+    with pytest.raises(FormatError, match=r"expected format 'bdcc_jax.BlockStore 2', not 'other'"):
         BlockStore(tmp_path)
     store = small(tmp_path / "store").finish(2)
     with pytest.raises(FileExistsError, match=r"the store is finished"):

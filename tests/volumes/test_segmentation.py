@@ -205,6 +205,29 @@ def test_affinities_that_change_between_two_runs(tmp_path, noisy):
         segmented(path, tmp_path / "out.zarr")
 
 
+def test_affinities_and_supervoxels_that_change_under_the_run(tmp_path, noisy):
+    _, path = noisy
+    out = tmp_path / "out.zarr"
+
+    def change(state):
+        if (state.stage, state.done) == ("supervoxels", 8):
+            zarr.open_array(str(path), mode="r+")[0, 11, 47, 47] = 0.5
+
+    with pytest.raises(StoreChanged, match=r"in.zarr or its mask has changed since block 7"):
+        segmented(path, out, callback=change)
+    again = tmp_path / "again.zarr"
+
+    def damage(state):
+        if state.stage == "cost":
+            place = tmp_path / "again.zarr.work" / "supervoxels.zarr"
+            zarr.open_array(str(place), mode="r+")[0, 0, 0] = 10**6
+
+    with pytest.raises(StoreChanged, match=r"supervoxels.zarr is damaged at block 0"):
+        segmented(path, again, callback=damage)
+    assert not out.exists()
+    assert not again.exists()
+
+
 def test_other_parameters_are_another_run(tmp_path, noisy):
     _, path = noisy
     segmented(path, tmp_path / "out.zarr", keep=True)
