@@ -42,8 +42,9 @@ from .options import add_options, read_device, read_options
 
 COLUMNS = (
     "file", "status", "objective", "lower_bound", "relative_gap", "n", "m", "n_clusters", "seconds",
+    "message",
 )  # fmt: skip
-"""Of ``summary.csv``: the file, and what its summary says."""
+"""Of ``summary.csv``: the file, and what its summary says; a message is there for errors only."""
 
 HELP = "cluster all graphs in a folder; what is finished is not done again"
 
@@ -89,6 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.quiet and len(left) < len(files):
         show(f"{len(files) - len(left)} of {len(files)} are finished already", sys.stderr)
+    if left:
+        arguments.compilers.start()
+        arguments.compilers.wait_for(None)
     with bad_input(), warnings_as_lines():
         results = solve_batch(
             left,

@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     with bad_input():
         options, device = read_options(arguments), read_device(arguments)
         devices.place(device, options.engine)
+        arguments.compilers.start()
         graph = constrained(read_instance(arguments.file, arguments.format)[0], arguments)
         complain_if_suspicious(graph, arguments.file)
         labels = check_initial(graph, read_labels(arguments.labels, names=graph.names))
@@ -56,6 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"{arguments.labels} has a cluster that can have no class")
         if graph.lifted is not None and graph.refined(labels)[0].max() > labels.max():
             raise ValueError(f"{arguments.labels} has a cluster that ordinary edges do not connect")
+    arguments.compilers.wait_for(graph, arguments.time_limit)
     given, gap = graph.objective(labels), arguments.gap
 
     def answered(progress: Progress) -> bool:

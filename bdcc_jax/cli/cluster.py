@@ -8,10 +8,21 @@ from typing import Any
 from ..io.arrow import require_pyarrow
 from ..result import Status
 from ..separation.device import devices
-from ..tables import Clusters, cluster
+from ..show.stages import Stages
+from ..solve import check_arguments, solve_graph
+from ..tables import Clusters
+from ..tables.clusters import clusters_of, read_pairs
 from ..tables.files import SUFFIXES, check_table_target, write_table
 from ..tables.scores import CLIP
-from .common import Parser, at_least_0, bad_input, finite, say, warnings_as_lines
+from .common import (
+    Parser,
+    at_least_0,
+    bad_input,
+    before_line,
+    finite,
+    say,
+    warnings_as_lines,
+)
 from .instance import called
 from .options import add_options, read_device, read_options
 from .signals import SIGNALS
@@ -56,18 +67,28 @@ def run(arguments: argparse.Namespace) -> int:
         devices.place(device, options.engine)
         require_pyarrow()
         _check_output(arguments)
+        check_arguments(device, arguments.time_limit, arguments.gap, arguments.seed, options, None)
+        arguments.compilers.start()
         said = {name: getattr(arguments, name) for name in _COLUMNS}
+        stages = Stages(not arguments.quiet)
         with warnings_as_lines(f"{called(arguments.pairs)}: "):
-            clusters = SIGNALS.last(
-                lambda: cluster(
-                    arguments.pairs,
-                    **said,
-                    record_id=arguments.record_id,
-                    dataset=arguments.dataset,
-                    nodes=arguments.nodes,
-                    threshold=arguments.threshold,
-                    clip=arguments.clip,
-                    one_per_dataset=arguments.one_per_dataset,
+            pairs = read_pairs(
+                arguments.pairs,
+                stages,
+                **said,
+                record_id=arguments.record_id,
+                dataset=arguments.dataset,
+                nodes=arguments.nodes,
+                threshold=arguments.threshold,
+                clip=arguments.clip,
+                one_per_dataset=arguments.one_per_dataset,
+            )
+        compiling = arguments.compilers.wait_for(pairs.graph, arguments.time_limit)
+
+        def solved() -> Clusters:
+            with stages("solving"):
+                result = solve_graph(
+                    pairs.graph,
                     device=device,
                     time_limit=arguments.time_limit,
                     gap=arguments.gap,
@@ -76,13 +97,16 @@ def run(arguments: argparse.Namespace) -> int:
                     callback=SIGNALS.stop,
                     progress=not arguments.quiet,
                 )
-            )
+            return clusters_of(pairs, result, stages)
+
+        with warnings_as_lines(f"{called(arguments.pairs)}: "):
+            clusters = SIGNALS.last(solved)
         if arguments.output is not None:
             write_table(clusters.table, Path(arguments.output), force=arguments.force)
     if arguments.json:
         say(json.dumps(finite(_facts(clusters)), indent=2, allow_nan=False))
     elif not arguments.quiet:
-        say(clusters.summary())
+        say(clusters.summary() + before_line(arguments.loading, compiling))
     stopped = clusters.result.status in (Status.STOPPED, Status.INTERRUPTED)
     return 130 if stopped else 0
 

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         picture = example_picture(arguments.picture)
         graph, superpixels = superpixel_graph(picture, arguments.segments, attractive=ATTRACTIVE)
     show(f"{arguments.picture}: {graph.n} superpixels, {graph.m} edges", sys.stderr)
-    compiling = arguments.compilers.wait_for(graph.m)
+    compiling = arguments.compilers.wait_for(graph)
     result = SIGNALS.last(lambda: solve(graph, progress=True))
     with bad_input():
         segmentation = segmentation_picture(picture, result.labels[superpixels])

@@ -72,17 +72,15 @@ class Compilers:
         self._running = [process for process in self._running if process.poll() is None]
         return bool(self._running)
 
-    def wait_for(
-        self, edges: int, time_limit: float | None = None, *, dense: bool = False
-    ) -> float:
-        """Wait until an instance can be solved; the seconds that it took.
+    def wait_for(self, graph: Graph | None, time_limit: float | None = None) -> float:
+        """Wait until an instance, or for None any, can be solved; the seconds that it took.
 
         Few edges can be at once, unless there is a limit, which is meant for machine code, or the
         graph is dense: its rows take Python too long, and ties among them other turns.
         """
         if not self.at_work():
             return 0.0
-        if edges <= FEW_EDGES and time_limit is None and not dense:
+        if graph is not None and time_limit is None and _is_quick(graph):
             self._show(
                 f"loops are compiled in the background, once, about {ABOUT} s: no need to wait"
             )
@@ -101,6 +99,10 @@ class Compilers:
     def _show(self, line: str) -> None:
         if not self._quiet:
             show(line, sys.stderr)
+
+
+def _is_quick(graph: Graph) -> bool:
+    return graph.m <= FEW_EDGES and 2 * graph.m < DENSE * graph.n
 
 
 def _compile(part: str) -> subprocess.Popen[bytes]:

@@ -21,7 +21,6 @@ from ..separation.device import devices
 from ..show.plots import require_matplotlib
 from ..solve import check_initial, solve_graph
 from .common import Parser, at_least_0, bad_input, before_line, exit_code, finite, say
-from .first_use import DENSE
 from .instance import (
     add_constraints,
     add_format,
@@ -78,9 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
         reading = time.perf_counter() - start
         if arguments.checkpoint is not None:
             Checkpoint(arguments.checkpoint, Terms.of(graph).graph, options, arguments.seed)
-    compiling = arguments.compilers.wait_for(
-        graph.m, arguments.time_limit, dense=2 * graph.m >= DENSE * graph.n
-    )
+    compiling = arguments.compilers.wait_for(graph, arguments.time_limit)
     result = SIGNALS.last(
         lambda: solve_graph(
             graph,

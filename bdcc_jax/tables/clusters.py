@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jax
 
-from ..base.arrays import FloatArray
+from ..base.arrays import FloatArray, IntArray
+from ..instance.graph import Graph
 from ..io import arrow
 from ..options import Options
 from ..result import Result
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Clusters:
     """What became of a table of pairs.
 
@@ -53,9 +54,16 @@ class Clusters:
     pairs: int
     seconds: dict[str, float]
 
+    def __repr__(self) -> str:
+        return (
+            f"Clusters({self.result.status}, {self.result.graph.n} records in "
+            f"{self.result.n_clusters} clusters)"
+        )
+
     def summary(self) -> str:
         """A few lines to print."""
         result = self.result
+        at_least = max(0.0, result.disagreement - result.gap)  # not below 0 by a rounding error
         stages = ", ".join(f"{name} {spent:.1f}" for name, spent in self.seconds.items())
         facts = {
             "status": f"{result.status} ({result.status.explanation})",
@@ -63,7 +71,7 @@ class Clusters:
             "pairs": f"{self.pairs}: {int(result.graph.positive.sum())} attract, "
             f"{int(result.graph.negative.sum())} repel",
             "against": f"{result.disagreement:.10g} of log-odds, at least "
-            f"{result.disagreement - result.gap:.10g} with any clustering",
+            f"{at_least:.10g} with any clustering",
             "seconds": f"{sum(self.seconds.values()):.1f}: {stages}",
         }
         return "\n".join(f"{name:<13} {value}" for name, value in facts.items())
@@ -157,6 +165,79 @@ def cluster(
     """
     check_arguments(device, time_limit, gap, seed, options, callback)
     stages = Stages(bool(progress))
+    found = read_pairs(
+        pairs,
+        stages,
+        left=left,
+        right=right,
+        weight=weight,
+        probability=probability,
+        match_weight=match_weight,
+        left_dataset=left_dataset,
+        right_dataset=right_dataset,
+        record_id=record_id,
+        dataset=dataset,
+        nodes=nodes,
+        threshold=threshold,
+        clip=clip,
+        one_per_dataset=one_per_dataset,
+    )
+    with stages("solving"):
+        result = solve_graph(
+            found.graph,
+            device=device,
+            time_limit=time_limit,
+            gap=gap,
+            seed=seed,
+            options=options,
+            callback=callback,
+            progress=progress,
+        )
+    clusters = clusters_of(found, result, stages)
+    return replace(clusters, table=arrow.like(clusters.table, pairs))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A table of pairs that has been read.
+
+    Attributes
+    ----------
+    graph : Graph
+        The instance: a node for every record.
+    records : Records
+        What the nodes are.
+    groups : array, optional
+        The dataset of every record, if no cluster may have two of one.
+    rows : int
+        Of the table.
+    """
+
+    graph: Graph
+    records: Records
+    groups: IntArray | None
+    rows: int
+
+
+def read_pairs(
+    pairs: Any,
+    stages: Stages,
+    *,
+    left: str | None,
+    right: str | None,
+    weight: str | None,
+    probability: str | None,
+    match_weight: str | None,
+    left_dataset: str | None,
+    right_dataset: str | None,
+    record_id: str,
+    dataset: str,
+    nodes: Any,
+    threshold: float,
+    clip: float,
+    one_per_dataset: bool,
+) -> Pairs:
+    """Make an instance of a table of pairs; what may be said of it is that of :func:`cluster`."""
     with stages("reading pairs") as told:
         source = _opened(pairs, "pairs")
         columns = pair_columns(
@@ -193,25 +274,20 @@ def cluster(
                 f"column {columns.score!r} has weights of one sign, none above 1 in magnitude: if "
                 f"these are probabilities, say probability={columns.score!r}",
                 SuspiciousWeights,
-                stacklevel=2,
+                stacklevel=3,
             )
-        if one_per_dataset:
-            graph = graph.constrained_by_id(groups=records.datasets)
-    with stages("solving"):
-        result = solve_graph(
-            graph,
-            device=device,
-            time_limit=time_limit,
-            gap=gap,
-            seed=seed,
-            options=options,
-            callback=callback,
-            progress=progress,
-        )
+        groups = records.datasets if one_per_dataset else None
+        if groups is not None:
+            graph = graph.constrained_by_id(groups=groups)
+    return Pairs(graph, records, groups, rows)
+
+
+def clusters_of(pairs: Pairs, result: Result, stages: Stages) -> Clusters:
+    """Make a table of pyarrow of what a solve of the instance found."""
     with stages("confidences"):
-        sure = confidences(graph, result.labels, records.datasets if one_per_dataset else None)
-        made = _table(records, result, sure)
-    return Clusters(arrow.like(made, pairs), result, rows, stages.seconds)
+        sure = confidences(pairs.graph, result.labels, pairs.groups)
+        table = _table(pairs.records, result, sure)
+    return Clusters(table, result, pairs.rows, stages.seconds)
 
 
 class _Given:

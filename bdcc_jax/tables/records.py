@@ -122,7 +122,7 @@ def graph_of(records: Records, weights: FloatArray, scored: BoolArray) -> Graph:
             warnings.warn(
                 f"{int(left_out.sum())} of {len(u)} pairs {what} (the first is row {first}, "
                 "counted from 0)",
-                stacklevel=3,
+                stacklevel=4,
             )
     kept = scored & ~selfs
     u, v, weights = u[kept], v[kept], weights[kept]
@@ -135,6 +135,6 @@ def graph_of(records: Records, weights: FloatArray, scored: BoolArray) -> Graph:
         warnings.warn(
             f"{len(keys) - len(distinct)} rows name a pair again, in this or the other direction: "
             "each pair counts once, with the mean of its log-odds",
-            stacklevel=3,
+            stacklevel=4,
         )
     return Graph._trusted(n, *canonical_edges(n, u, v, weights))

@@ -61,6 +61,8 @@ def test_cli_writes_a_table(folder, tmp_path, capsys):
         rows = {row["file"]: row for row in csv.DictReader(file)}
     assert list(rows) == ["g, 9.txt", "g0.txt", "g1.txt", "g2.txt"]
     assert rows["g, 9.txt"]["status"] == "error"
+    assert "it starts with 'nonsense'" in rows["g, 9.txt"]["message"]
+    assert rows["g1.txt"]["message"] == ""
     expected = solve(folder / "g1.txt")
     assert rows["g1.txt"]["status"] == "optimal"
     assert float(rows["g1.txt"]["objective"]) == expected.objective

@@ -11,14 +11,20 @@ from bdcc_jax.cli import first_use, main
 from bdcc_jax.cli.first_use import FEW_EDGES, PARTS, Compilers
 from bdcc_jax.instance.enumeration import MOST_NODES
 
+SMALL = first_use.example()
+LARGE = bdcc_jax.Graph.from_edges(
+    range(FEW_EDGES + 1), range(1, FEW_EDGES + 2), -np.ones(FEW_EDGES + 1)
+)
+DENSE = bdcc_jax.Graph.from_dense(np.ones((12, 12)) - np.eye(12))
+
 CHILD = """
 from numba.core import event
-from bdcc_jax.cli.first_use import FEW_EDGES, Compilers, example
+from bdcc_jax.cli.first_use import Compilers, example
 import bdcc_jax
 
 compilers = Compilers(quiet=False)
 compilers.start()
-assert compilers.wait_for(FEW_EDGES + 1) > 0.0
+assert compilers.wait_for(None) > 0.0
 assert not compilers.at_work()
 
 class Listener(event.Listener):
@@ -56,7 +62,7 @@ def test_nothing_is_compiled_twice(capsys):
     compilers = Compilers(quiet=False)
     compilers.start()
     assert not compilers.at_work()
-    assert compilers.wait_for(FEW_EDGES + 1) == 0.0
+    assert compilers.wait_for(LARGE) == 0.0
     assert not capsys.readouterr().err
 
 
@@ -64,25 +70,27 @@ def test_small_instances_do_not_wait(first, capsys):
     compilers = Compilers(quiet=False)
     compilers.start()
     assert first == list(PARTS)
-    assert compilers.wait_for(FEW_EDGES) == 0.0
+    assert compilers.wait_for(SMALL) == 0.0
     assert compilers.at_work()
     assert "in the background" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("edges", "limit"), [(FEW_EDGES + 1, None), (1, 5.0)])
-def test_large_ones_and_those_with_a_limit_wait(first, capsys, edges, limit):
+@pytest.mark.parametrize(
+    ("graph", "limit"), [(LARGE, None), (DENSE, None), (SMALL, 5.0), (None, None)]
+)
+def test_all_others_wait(first, capsys, graph, limit):
     compilers = Compilers(quiet=False)
     compilers.start()
-    assert compilers.wait_for(edges, limit) > 0.0
+    assert compilers.wait_for(graph, limit) > 0.0
     assert not compilers.at_work()
     assert "compiling loops for the first time" in capsys.readouterr().err
 
 
 def test_quiet(first, capsys):
-    for edges in (1, FEW_EDGES + 1):
+    for graph in (SMALL, LARGE):
         compilers = Compilers(quiet=True)
         compilers.start()
-        compilers.wait_for(edges)
+        compilers.wait_for(graph)
     assert not capsys.readouterr().err
 
 
@@ -92,6 +100,32 @@ def test_the_summary_tells_compiling_from_solving(first, tmp_path, capsys):
     assert main(["solve", str(path), "--time-limit", "60"], loading=1.0) == 0
     assert "1.0 s loading, 0." in (shown := capsys.readouterr().out)
     assert "s compiling" in shown
+
+
+def test_every_command_that_solves_says_that_it_compiles(first, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    (folder / "graph.txt").write_text("MULTICUT\n0 1 1.0\n1 2 -2.0\n")
+    (tmp_path / "labels.txt").write_text("0\n0\n1\n")
+    (tmp_path / "pairs.csv").write_text("source,target,weight\na,b,1.5\nb,c,-2.5\n")
+    for command in (
+        "batch graphs --out results",
+        "certify graphs/graph.txt labels.txt",
+        "cluster pairs.csv",
+        "cluster pairs.csv --time-limit 60",
+        "solve graphs/graph.txt",
+    ):
+        first.clear()
+        assert main(command.split()) == 0
+        assert first == list(PARTS)
+        assert "loops" in capsys.readouterr().err
+
+
+def test_nobody_waits_for_a_table_that_is_not_there(first, capsys):
+    with pytest.raises(SystemExit):
+        main(["cluster", "nowhere.csv"])
+    assert "loops" not in capsys.readouterr().err
 
 
 def test_commands_that_solve_nothing_compile_nothing(first, capsys):

@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from dataclasses import replace
 
 import duckdb
 import numpy as np
@@ -259,6 +260,16 @@ def test_files(tmp_path):
             "solving",
             "confidences",
         ]
+
+
+def test_what_is_printed_is_short_and_no_bound_is_below_0():
+    clusters = cluster(
+        pa.table({"source": ["a", "b"], "target": ["b", "c"], "weight": [2.0, -3.0]})
+    )
+    assert repr(clusters) == "Clusters(optimal, 3 records in 2 clusters)"
+    assert clusters.result.disagreement == 0.0
+    rounded = replace(clusters.result, lower_bound=clusters.result.lower_bound - 1e-15)
+    assert "at least 0 with any" in replace(clusters, result=rounded).summary()
 
 
 def test_progress(capsys):
