@@ -55,6 +55,7 @@ class At:
 
 def moments(run, most=60):
     """Numbers of functions to interrupt: the first ones, the last ones, and some in between."""
+    run()  # what is loaded at first use calls functions that are called no more
     with At(-1) as every:
         run()
     last = every.count
