@@ -49,6 +49,9 @@ other way round."""
 
 TINY = float(np.finfo(np.float64).tiny)
 
+HEAVY = 10.0
+"""Pairs that weigh so many times the median say nothing of what the others weigh."""
+
 IDLE_FOR = 2
 """Rows without a multiplier so many times in a row are dropped."""
 
@@ -96,7 +99,7 @@ class SemidefiniteProgram:
         m = len(weights)
         return SemidefiniteProgram(
             n, weights, np.zeros(m, dtype=bool), Rows.empty(), np.zeros(0),
-            np.zeros(m), np.zeros(m), np.zeros((n, n)), 0.5 * _mean(weights), 0.0,
+            np.zeros(m), np.zeros(m), np.zeros((n, n)), 0.5 * _usual(weights), 0.0,
             np.zeros(0, dtype=np.int64), np.zeros((n, 0)), np.zeros(m),
         )  # fmt: skip
 
@@ -107,7 +110,7 @@ class SemidefiniteProgram:
         self.factor, self.y, change = _iterate(
             self.weights, np.where(self.apart, 0.0, 1.0), self.z, self.push, self.dual,
             rows.starts, rows.indices, -rows.values, rows.upper - inside, self.t,
-            self.penalty, _mean(self.weights), count,
+            self.penalty, _usual(self.weights), count,
         )  # fmt: skip
         self.penalty *= change
         self.t /= change
@@ -211,9 +214,18 @@ class SemidefiniteProgram:
         )  # fmt: skip
 
 
-def _mean(weights: FloatArray) -> float:
-    """The mean of |w|, not 0."""
-    return max(float(np.abs(weights).sum()) / max(1, len(weights)), TINY)
+def _usual(weights: FloatArray) -> float:
+    """The mean of |w|, not 0; heavy pairs, which are as good as decided, do not count.
+
+    Examples
+    --------
+    >>> _usual(np.array([1.0, -2.0, 3.0, -1000.0]))
+    2.0
+    """
+    sizes = np.abs(weights)
+    if (median := float(np.median(sizes)) if len(sizes) else 0.0) > 0.0:
+        sizes = sizes[sizes <= HEAVY * median]
+    return max(float(sizes.sum()) / max(1, len(sizes)), TINY)
 
 
 def joined_places(n: int, i: int, j: int) -> IntArray:
