@@ -8,7 +8,8 @@ from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
-from . import interpreted
+from .interpreted import AS_PYTHON
+from .working_time import COUNTING
 
 LATER = 0.01
 """Seconds after which a signal whose exception got lost is sent again."""
@@ -57,11 +58,12 @@ def _outside_numba(number: signal.Signals) -> Iterator[None]:
 def _in_numba(frame: FrameType | None) -> bool:
     """Whether we wait for a function of numba, for a NamedTuple that it makes, or for a loop.
 
-    Loops that run as Python leave their arrays as half-made as those of machine code would be.
+    Loops that run as Python leave their arrays as half-made as those of machine code would be. Nor
+    must the count of those who compile be left half-made.
     """
     nearest = ""
     while frame is not None:
-        if frame.f_code is interpreted.AS_PYTHON:
+        if frame.f_code is AS_PYTHON or frame.f_code is COUNTING:
             return True
         name = frame.f_globals.get("__name__", "")
         if not nearest and name.startswith(("numba.", "namedtuple_", "bdcc_jax.")):

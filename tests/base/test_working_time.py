@@ -1,11 +1,16 @@
+import _thread
+import linecache
+import sys
 import time
 from threading import Thread
 
 import numpy as np
 import pytest
 
+from bdcc_jax.base import working_time as working_time_module
 from bdcc_jax.base.alarms import alarm
 from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.base.interrupts import interruptible
 from bdcc_jax.base.working_time import standing_still, working_time
 
 
@@ -52,6 +57,35 @@ def test_an_error_or_an_interrupt_lets_it_go_on(now):
         raise KeyboardInterrupt
     now[0] = 1.0
     assert working_time() - before == 1.0
+
+
+@pytest.mark.parametrize("line", ["_watch.compiling += 1", "_watch.compiling -= 1"])
+def test_ctrl_c_waits_until_it_has_been_counted(line):
+    """Or time would stand still, or go backwards, for ever."""
+    begun, ended = [], []
+
+    def interrupt(frame, event, _):
+        if frame.f_code is not working_time_module.COUNTING:
+            return None
+        text = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if event == "line" and line in text and not begun:
+            begun.append(line)
+            _thread.interrupt_main()
+        return interrupt
+
+    with pytest.raises(KeyboardInterrupt), interruptible():  # noqa: PT012
+        sys.settrace(interrupt)
+        try:
+            with standing_still():
+                pass
+        finally:
+            sys.settrace(None)
+        ended.append(line)
+        time.sleep(10.0)
+    assert begun == ended == [line]
+    before = working_time()
+    time.sleep(0.001)
+    assert before < working_time() < before + 1.0
 
 
 def test_a_deadline_is_one_of_working_time(now):
