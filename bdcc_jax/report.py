@@ -49,8 +49,9 @@ PARTS = {
     "master": "the LP, by HiGHS",
     "detection": "which roots are violated",
     "subproblems": "rows for the LP",
-    "other": "what lies between these: setting up, bookkeeping, the proof, and in the first solve "
-    "of a process loading compiled code",
+    "ascent": "a lower bound by dual ascent, without an LP",
+    "compiling": "loops that this machine or this process had not used before; no limit counts it",
+    "other": "what lies between these: setting up, bookkeeping, the proof",
 }
 """What the bars of the timings mean."""
 

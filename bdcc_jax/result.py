@@ -52,7 +52,7 @@ class Result:
     history : tuple of Round
         One record of the first clustering, one a round, and some of clusterings in between.
     timings : dict
-        Seconds spent in each part, and in total.
+        Seconds spent in each part, on compiling loops if there was any, and in total.
     removed : Removed or None
         What presolve took away; None if there was none.
     proof : Proof

@@ -372,7 +372,7 @@ class Attempt:
             status=self._status,
             tolerance=terms.excess(bounds.excess),
             history=() if self._reporter is None else tuple(self._reporter.history),
-            timings={**clock.spent, "total": clock.elapsed},
+            timings=clock.timings,
             options=self._options,
             device=str(self._device),
             removed=None if job is None else job.removed,

@@ -17,6 +17,8 @@ from oracles import brute_force, random_graph, triangle_milp
 
 import bdcc_jax
 from bdcc_jax import Graph, Options, PDLPOptions, Status, solve, solve_batch
+from bdcc_jax.base.working_time import standing_still
+from bdcc_jax.search.clusterings import Clusterings
 from bdcc_jax.separation.device import devices
 
 BARE = Options(presolve=False, heuristics=False, odd_wheels=False)
@@ -238,6 +240,29 @@ def test_history_and_timings_add_up(monkeypatch):
     seconds = [record.seconds for record in result.history]
     assert 0.0 < seconds[0] < seconds[1] < result.timings["total"]
     assert result.history[-1].rows == sum(record.new_rows for record in result.history)
+
+
+def test_what_was_compiled_is_told_apart(monkeypatch):
+    """Time goes on in a loop that is compiled, and nowhere else."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    round_ = Clusterings.round
+
+    def compile_and_round(*arguments, **named):
+        with standing_still():
+            now[0] += 100.0
+        now[0] += 1.0
+        round_(*arguments, **named)
+
+    monkeypatch.setattr(Clusterings, "round", compile_and_round)
+    result = solve(OPEN, options=replace(BARE, max_rounds=2), time_limit=50.0)
+    assert result.status is Status.MAX_ROUNDS
+    assert result.timings["compiling"] == 200.0
+    assert result.timings["total"] == 202.0
+    assert sum(result.timings.values()) <= 404.0
+    assert "compiling 200.00" in result.summary()
+    monkeypatch.undo()
+    assert "compiling" not in solve(OPEN, options=replace(BARE, max_rounds=2)).timings
 
 
 def test_progress_prints_a_table(capsys):

@@ -16,7 +16,7 @@ from threading import Event
 from .alarms import alarm
 from .arrays import BoolArray
 from .records import Status, Stop
-from .working_time import working_time
+from .working_time import compiling_time, working_time
 
 
 class TimeLimitReached(Stop):
@@ -43,6 +43,7 @@ class Clock:
         around: Clock | None = None,
     ) -> None:
         self._start = time.perf_counter()
+        self._compiling_before = compiling_time()
         self._deadline = inf if time_limit is None else working_time() + time_limit
         self._work_limit = work_limit
         self._interrupted = interrupted
@@ -62,6 +63,17 @@ class Clock:
     def elapsed(self) -> float:
         """Seconds since the start."""
         return time.perf_counter() - self._start
+
+    @property
+    def compiling(self) -> float:
+        """Of these the seconds in which loops were compiled, or compiled ones loaded."""
+        return compiling_time() - self._compiling_before
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Where the time went, and all of it; what was compiled is in no other part."""
+        compiling = {"compiling": seconds} if (seconds := self.compiling) > 0.0 else {}
+        return {**self.spent, **compiling, "total": self.elapsed}
 
     @property
     def remaining(self) -> float:
@@ -128,14 +140,14 @@ class Clock:
 
     @contextmanager
     def measure(self, part: str) -> Iterator[None]:
-        """Add the time inside the block to ``spent[part]``."""
-        start, around = time.perf_counter(), self.part
+        """Add the working time inside the block to ``spent[part]``."""
+        start, around = working_time(), self.part
         self.part = part
         try:
             yield
         finally:
             self.part = around
-            self.spent[part] = self.spent.get(part, 0.0) + time.perf_counter() - start
+            self.spent[part] = self.spent.get(part, 0.0) + working_time() - start
 
     @contextmanager
     def device_call(self) -> Iterator[None]:
@@ -160,9 +172,9 @@ class Clock:
 
         For work that is done one after another but could be done at the same time.
         """
-        start = time.perf_counter()
+        start = working_time()
         try:
             yield
         finally:
-            seconds = time.perf_counter() - start
+            seconds = working_time() - start
             self.longest[part] = max(self.longest.get(part, 0.0), seconds)

@@ -40,6 +40,13 @@ def working_time() -> float:
         return now - _watch.lost
 
 
+def compiling_time() -> float:
+    """Seconds in which the working time has stood still so far."""
+    with _watch.lock:
+        more = time.perf_counter() - _watch.since if _watch.compiling else 0.0
+        return _watch.lost + more
+
+
 @contextmanager
 def standing_still() -> Iterator[None]:
     """Inside the block something is compiled."""

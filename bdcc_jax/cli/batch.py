@@ -227,7 +227,8 @@ class _Results:
         if isinstance(result, Failure) or result.status in (Status.INTERRUPTED, Status.STOPPED):
             return False
         each = self._settings["time_limit_each"]
-        late = each is not None and result.timings["total"] >= each
+        worked = result.timings["total"] - result.timings.get("compiling", 0.0)
+        late = each is not None and worked >= each
         return result.status is not Status.TIME_LIMIT or late
 
 
