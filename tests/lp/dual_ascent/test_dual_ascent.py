@@ -229,7 +229,7 @@ def test_the_deadline_holds_and_what_was_found_is_kept():
     clock = Clock(None)
     rounds = DualAscent(graph, clock=clock).run()
     found = [next(rounds) for _ in range(3)]
-    clock._limit = 0.0
+    clock._deadline = 0.0
     with pytest.raises(TimeLimitReached):
         next(rounds)
     assert graph.negative_sum < found[0].bound <= found[2].bound
