@@ -2,9 +2,7 @@ import _thread
 import linecache
 import sys
 import time
-from threading import Thread
 
-import numpy as np
 import pytest
 
 from bdcc_jax.base import working_time as working_time_module
@@ -83,9 +81,10 @@ def test_ctrl_c_waits_until_it_has_been_counted(line):
         ended.append(line)
         time.sleep(10.0)
     assert begun == ended == [line]
+    assert working_time_module._watch.compiling == 0
     before = working_time()
     time.sleep(0.001)
-    assert before < working_time() < before + 1.0
+    assert before < working_time()
 
 
 def test_a_deadline_is_one_of_working_time(now):
@@ -104,18 +103,11 @@ def test_a_deadline_is_one_of_working_time(now):
 
 
 def test_an_alarm_waits_until_the_compiler_is_done():
-    stop = np.zeros(1, dtype=bool)
+    compiling = standing_still()
+    compiling.__enter__()
     with alarm(working_time() + 0.05) as late:
-        with standing_still():
-            time.sleep(0.2)
-            assert not late[0]
-        waiting = Thread(target=lambda: stop.__setitem__(0, _raised(late)))
-        waiting.start()
-        waiting.join()
-    assert stop[0]
-
-
-def _raised(flag):
-    while not flag[0]:
-        time.sleep(0.001)
-    return True
+        time.sleep(0.2)
+        assert not late[0]
+        compiling.__exit__(None, None, None)
+        while not late[0]:  # or pytest says after a while that this one hangs
+            time.sleep(0.001)
