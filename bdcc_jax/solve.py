@@ -17,6 +17,7 @@ from .base.clock import Clock
 from .base.highs import release_scheduler
 from .base.interrupts import interruptible, is_interrupt
 from .base.records import Progress, Status, Stop
+from .base.worker_processes import open_processes
 from .base.workers import open_threads, usable_cores
 from .combinations import check_together
 from .instance.constraints import Groups, Pairs
@@ -39,6 +40,9 @@ from .weights import SuspiciousWeights, suspicion
 logger = logging.getLogger(__name__)
 
 DEFAULT = Options()
+
+LARGE = 2_000_000
+"""Solves of at least so many edges take longer than processes take to start."""
 
 
 def solve(
@@ -330,7 +334,7 @@ class Attempt:
             level=logging.INFO,
         )
         try:
-            with open_threads(self._threads):
+            with open_threads(self._threads), open_processes(self._processes()):
                 self._status = _run(job)
             if self._status is Status.OPTIMAL and not terms.proves(bounds.excess, bounds.tolerance):
                 self._status = Status.NUMERICAL
@@ -343,6 +347,11 @@ class Attempt:
         finally:
             reporter.close()
             release_scheduler()
+
+    def _processes(self) -> int:
+        """How many processes help with small instances, if the solve will be long enough."""
+        worth_it = self.instance.m >= LARGE and isinstance(self._device, Host)
+        return self._threads - 1 if worth_it else 0
 
     def _first_bounds(self) -> Bounds:
         terms, problem = self._terms, self._problem

@@ -1,4 +1,4 @@
-"""Small instances by the hundred, solved in threads: each is a value, told of when it is done.
+"""Small instances by the hundred, solved side by side: each is a value, told of when it is done.
 
 An instance that takes long is given up after some work, with what is known of it by then: whoever
 asked solves it in view of the user, who would else hear nothing for minutes.
@@ -6,22 +6,23 @@ asked solves it in view of the user, who would else hear nothing for minutes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from ..base import workers
+from ..base import worker_processes, workers
 from ..base.arrays import IntArray
 from ..base.clock import Clock
 from ..base.records import Status, Stop
 from ..instance.enumeration import MOST_NODES, best_of_all
 from ..instance.graph import Graph
 from ..lp.rows import Rows
+from ..options import Options
 from ..proofs.certificate import Enumeration, LowerBound
+from ..separation.device.devices import Devices, Host
 from .bounds import Bounds
-from .job import Job
+from .job import Job, Setting
 from .reporter import Unheard
 from .substitute import Known
 
@@ -32,7 +33,10 @@ second's, are given up."""
 LEAST_EDGES = 500
 """Smaller ones take most of their time in Python, of which one thread runs at a time."""
 
-TELLS, LEAST_TOLD = 20, 16
+FEW = 8
+"""So many instances are solved before processes would have heard of them."""
+
+TELLS, LEAST_TOLD = 10, 16
 """The user is told of small instances so many times in all, but of no fewer at a time."""
 
 
@@ -59,6 +63,16 @@ class Outcome(NamedTuple):
     finished: bool
 
 
+class How(NamedTuple):
+    """How small instances are solved: what a process has to know of the job."""
+
+    options: Options
+    seed: int
+    device: Devices | Host
+    strategy: Callable[[Job], None]
+    heuristics: bool
+
+
 def solve_small(job: Job, instances: Sequence[Small]) -> Iterator[list[Outcome]]:
     """Solve instances that are part of a job; yields some outcomes at a time, in order.
 
@@ -66,12 +80,7 @@ def solve_small(job: Job, instances: Sequence[Small]) -> Iterator[list[Outcome]]
     """
     clock, reporter = job.clock, job.setting.reporter
     spent, size = dict(clock.spent), max(LEAST_TOLD, -(-len(instances) // TELLS))
-    solve = partial(_solve, job)
-    quick = [small for small in instances if small.graph.m < LEAST_EDGES]
-    others = [small for small in instances if small.graph.m >= LEAST_EDGES]
-    outcomes = chain(
-        workers.map(solve, quick, clock, threaded=False), workers.map(solve, others, clock)
-    )
+    outcomes = _side_by_side(job, instances)
     while some := list(islice(outcomes, size)):
         yield some
         clock.check()
@@ -80,7 +89,22 @@ def solve_small(job: Job, instances: Sequence[Small]) -> Iterator[list[Outcome]]
     clock.check()
 
 
-def _solve(job: Job, small: Small, clock: Clock) -> Outcome:
+def _side_by_side(job: Job, instances: Sequence[Small]) -> Iterator[Outcome]:
+    """Solve instances: in processes, or in threads those for which it is worth one."""
+    setting, clock = job.setting, job.clock
+    how = How(setting.options, setting.seed, setting.device, setting.strategy, job.heuristics)
+    solve = partial(_solve, how)
+    quick = [small for small in instances if small.graph.m < LEAST_EDGES]
+    others = [small for small in instances if small.graph.m >= LEAST_EDGES]
+    if worker_processes.are_open() and len(instances) >= FEW:
+        tasks = [*quick, *others]
+        return worker_processes.map(solve, tasks, clock, [small.graph.m for small in tasks])
+    return chain(
+        workers.map(solve, quick, clock, threaded=False), workers.map(solve, others, clock)
+    )
+
+
+def _solve(how: How, small: Small, clock: Clock) -> Outcome:
     """Solve one of them; touches nothing of the job."""
     graph = small.graph
     if graph.n <= MOST_NODES:
@@ -95,9 +119,9 @@ def _solve(job: Job, small: Small, clock: Clock) -> Outcome:
         graph,
         bounds,
         own,
-        replace(job.setting, reporter=reporter),
+        Setting(how.options, how.seed, how.device, reporter, how.strategy),
         presolve=small.presolve,
-        heuristics=job.heuristics,
+        heuristics=how.heuristics,
         rows=small.rows,
         labels_known=small.labels is not None,
     )

@@ -17,7 +17,7 @@ from families import joined, planar, wheel, wheels_in_a_mesh
 from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph, Options, solve, solve_batch
-from bdcc_jax.base import workers
+from bdcc_jax.base import worker_processes, workers
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.lp.dual_ascent import cycles
 from bdcc_jax.lp.master import Master, MasterFailed
@@ -81,6 +81,39 @@ def test_the_same_with_any_number_of_threads(name, monkeypatch):
     assert result.status == "optimal"
     assert abs(result.objective - reference.objective) <= slack_of(graph)
     assert not verify(graph, written(result)).claims
+
+
+# With many pieces, and regions, that leave a gap.
+APART = joined(
+    [wheels_in_a_mesh(np.random.default_rng(seed), 3, 4, "normal") for seed in range(30)]
+)
+PROCESSES = {
+    "pieces": (APART, Options(presolve=False, odd_wheels=False)),
+    "without heuristics": (APART, Options(presolve=False, odd_wheels=False, heuristics=False)),
+    "planar": (planar(np.random.default_rng(3), 55, 55), Options(odd_wheels=False)),
+}
+
+
+@pytest.mark.parametrize("name", PROCESSES)
+def test_the_same_with_any_number_of_processes(name, monkeypatch):
+    graph, options = PROCESSES[name]
+    seen = []
+    real = worker_processes.map
+
+    def seen_map(function, tasks, *rest):
+        seen.append((worker_processes.are_open(), len(tasks)))
+        return real(function, tasks, *rest)
+
+    monkeypatch.setattr(worker_processes, "map", seen_map)
+    alone = solve(graph, options=replace(options, threads=1))
+    assert not seen
+    monkeypatch.setattr(sys.modules["bdcc_jax.solve"], "LARGE", 0)
+    for threads in (2, 3):
+        together = solve(graph, options=replace(options, threads=threads))
+        assert without_search(together) == without_search(alone)
+    assert alone.status == "optimal"
+    assert max(seen)[0]
+    assert not verify(graph, written(together)).claims
 
 
 def test_brute_force_in_threads(monkeypatch):
