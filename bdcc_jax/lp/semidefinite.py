@@ -92,23 +92,25 @@ class SemidefiniteProgram:
     """V with ``dual = V V^T``."""
     y: FloatArray
     """Y, as semidefinite as eigenvalues are precise; of the pairs."""
+    reach: float = 1.0
+    """The largest x: 2 in programs for cuts into two sides, where Y_ij is 1 or -1."""
 
     @staticmethod
-    def of(n: int, weights: FloatArray) -> SemidefiniteProgram:
+    def of(n: int, weights: FloatArray, reach: float = 1.0) -> SemidefiniteProgram:
         """The program of a complete graph, without rows; all nodes are apart."""
         m = len(weights)
         return SemidefiniteProgram(
             n, weights, np.zeros(m, dtype=bool), Rows.empty(), np.zeros(0),
             np.zeros(m), np.zeros(m), np.zeros((n, n)), 0.5 * _usual(weights), 0.0,
-            np.zeros(0, dtype=np.int64), np.zeros((n, 0)), np.zeros(m),
+            np.zeros(0, dtype=np.int64), np.zeros((n, 0)), np.zeros(m), reach,
         )  # fmt: skip
 
     def iterate(self, count: int, clock: Clock) -> None:
         """Do so many iterations."""
-        rows = self.rows
+        rows, least = self.rows, 1.0 - self.reach
         inside = np.bincount(rows.row_of_entry(), rows.values, len(rows))
         self.factor, self.y, change = _iterate(
-            self.weights, np.where(self.apart, 0.0, 1.0), self.z, self.push, self.dual,
+            self.weights, least, np.where(self.apart, least, 1.0), self.z, self.push, self.dual,
             rows.starts, rows.indices, -rows.values, rows.upper - inside, self.t,
             self.penalty, _usual(self.weights), count,
         )  # fmt: skip
@@ -125,7 +127,7 @@ class SemidefiniteProgram:
     @property
     def semidefinite_x(self) -> FloatArray:
         """The same from Y, which is semidefinite and violates what rows are missing."""
-        return np.clip(1.0 - self.y, 0.0, 1.0)
+        return np.clip(1.0 - self.y, 0.0, self.reach)
 
     def add(self, rows: Rows) -> None:
         """Add rows that are valid for every clustering, and drop those that have no multiplier."""
@@ -154,7 +156,8 @@ class SemidefiniteProgram:
         weights = self.weights + 2.0 * gram.matrix()[u, v]
         off = self.off + EPSILON * float(np.abs(weights).sum())
         lagrangian = Lagrangian.of(weights, rows, multipliers)
-        inside = lagrangian.bound_within(self.apart.astype(np.float64), np.ones(len(weights)))
+        most = np.full(len(weights), self.reach)
+        inside = lagrangian.bound_within(np.where(self.apart, most, 0.0), most)
         return Proven(sum_down([inside, -gram.total, -2.0 * off]), rows, multipliers, gram)
 
     def decided(self) -> Proven | None:
@@ -179,28 +182,39 @@ class SemidefiniteProgram:
         """
         n = self.n
         u, v = np.triu_indices(n, 1)
-        i, j = int(u[pair]), int(v[pair])
-        place = joined_places(n, i, j)
-        ids = pair_ids(n - 1)
-        new = ids[place[u], place[v]]
-        outer = new >= 0
-        m = (n - 1) * (n - 2) // 2
-
-        def total(old: FloatArray) -> FloatArray:
-            return np.bincount(new[outer], old[outer], m).astype(np.float64)
-
-        weights = total(self.weights)
+        place = joined_places(n, int(u[pair]), int(v[pair]))
+        new = pair_ids(n - 1)[place[u], place[v]]
+        outer, m = new >= 0, (n - 1) * (n - 2) // 2
+        weights = np.bincount(new[outer], self.weights[outer], m).astype(np.float64)
         both = np.bincount(new[outer], minlength=m) > 1
         off = self.off + EPSILON * float(np.abs(weights[both]).sum())
-        apart = total(self.apart.astype(np.float64)) > 0.0
-        first = outer & (u != j) & (v != j)
+        moved = self.moved(place, weights)
+        apart = np.bincount(new[outer], self.apart[outer], m) > 0.0
+        return replace(moved, apart=apart, z=np.where(apart, 0.0, moved.z), off=off)
+
+    def moved(self, place: IntArray, weights: FloatArray) -> SemidefiniteProgram:
+        """A program with other nodes, which goes on from here.
+
+        Parameters
+        ----------
+        place : ndarray, shape (n,)
+            Where the nodes are there: several may be one, and those with -1 are left out.
+        weights : ndarray
+            The weights of the pairs there. No pair is apart.
+        """
+        n, m = int(place.max()) + 1, len(weights)
+        u, v = np.triu_indices(self.n, 1)
+        stays = (place[u] >= 0) & (place[v] >= 0)
+        new = np.where(stays, pair_ids(n)[place[u], place[v]], -1)
+        outer = np.flatnonzero(new >= 0)
         z = np.zeros(m)
-        z[new[first]] = self.z[first]
-        onto = np.zeros((n, n - 1))
-        onto[np.arange(n), place] = 1.0
-        over_both = np.zeros(len(self.rows), dtype=bool)
-        over_both[self.rows.row_of_entry()[self.rows.indices == pair]] = True
-        rows, t = self.rows.take(~over_both), self.t[~over_both]
+        z[new[outer][::-1]] = self.z[outer][::-1]  # of the first pair, where several are one
+        push = np.bincount(new[outer], self.push[outer], m).astype(np.float64)
+        onto = np.zeros((self.n, n))
+        onto[place >= 0, place[place >= 0]] = 1.0
+        inner = np.zeros(len(self.rows), dtype=bool)
+        inner[self.rows.row_of_entry()[new[self.rows.indices] < 0]] = True
+        rows, t = self.rows.take(~inner), self.t[~inner]
         rows = Rows(rows.starts, new[rows.indices].astype(np.int32), rows.values, rows.upper)
         _, where, same = np.unique(rows.keys(), return_index=True, return_inverse=True)
         order = np.argsort(where)
@@ -208,9 +222,9 @@ class SemidefiniteProgram:
         keep[where] = True
         t = np.bincount(same, t, len(where)).astype(np.float64)[order]
         return SemidefiniteProgram(
-            n - 1, weights, apart, rows.take(keep), t,
-            np.where(apart, 0.0, z), total(self.push), onto.T @ self.dual @ onto, self.penalty, off,
-            np.zeros(len(where), dtype=np.int64), onto.T @ self.factor, z,
+            n, weights, np.zeros(m, dtype=bool), rows.take(keep), t,
+            z, push, onto.T @ self.dual @ onto, self.penalty, 0.0,
+            np.zeros(len(where), dtype=np.int64), onto.T @ self.factor, z, self.reach,
         )  # fmt: skip
 
 
@@ -245,6 +259,7 @@ def joined_places(n: int, i: int, j: int) -> IntArray:
 @compiled
 def _iterate(
     weights: FloatArray,
+    least: float,
     most: FloatArray,
     z: FloatArray,
     push: FloatArray,
@@ -311,7 +326,7 @@ def _iterate(
                         z[edges[q]] -= d * values[q]
             for e in range(m):
                 free = z[e] - push[e]
-                z[e] = min(most[e], max(0.0, free))
+                z[e] = min(most[e], max(least, free))
                 push[e] = z[e] - free
         if step == count - 1:
             differ, moved = 0.0, 0.0

@@ -12,6 +12,7 @@ from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .certificate import combination
+from .price_leaf import PriceLeaf
 from .rows_in_nodes import in_nodes
 from .semidefinite_leaf import SemidefiniteLeaf, from_arrays, to_arrays
 
@@ -48,7 +49,7 @@ class Contradiction(NamedTuple):
     kind: str | int = "cycle"
 
 
-Reason = Leaf | Contradiction | SemidefiniteLeaf
+Reason = Leaf | Contradiction | SemidefiniteLeaf | PriceLeaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +75,7 @@ class TreeProof:
                 todo += [(node.cut, kept), (node.kept, [*kept, pair])]
             elif isinstance(node, Leaf):
                 written.append(combination([rows[i] for i in node.rows], node.multipliers))
-            elif isinstance(node, SemidefiniteLeaf):
+            elif isinstance(node, SemidefiniteLeaf | PriceLeaf):
                 written.append(node.to_dict(self.graph.n, kept))
             else:
                 row = [node.kind, node.multiplier, *node.nodes]
@@ -98,12 +99,17 @@ class Branching:
     @property
     def begun(self) -> bool:
         """Whether there are rows, so that the bound is better than the trivial one."""
-        return len(self.rows) > 0 or self.semidefinite
+        return len(self.rows) > 0 or self.semidefinite or self.priced
 
     @property
     def semidefinite(self) -> bool:
         """Whether leaves were bounded by semidefinite programming."""
         return any(isinstance(node, SemidefiniteLeaf) for node in self.nodes)
+
+    @property
+    def priced(self) -> bool:
+        """Whether leaves were bounded by prices."""
+        return any(isinstance(node, PriceLeaf) for node in self.nodes)
 
     def leaves(self) -> list[tuple[int, dict[int, bool], Reason]]:
         """Number, decisions (whether an edge is cut) and reason of every leaf."""

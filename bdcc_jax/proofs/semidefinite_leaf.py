@@ -13,6 +13,7 @@ from ..instance.graph import Graph
 from ..lp.gram import Gram
 from ..lp.rows import Rows
 from .certificate import combination
+from .price_leaf import once_joined
 from .rows_in_nodes import in_nodes
 
 
@@ -36,10 +37,7 @@ class SemidefiniteLeaf(NamedTuple):
         columns = self.gram.factor.T.tolist()
         if columns:
             inside["rows"].append(["gram", 4.0**self.gram.exponent, *columns])
-        if not kept:
-            return inside
-        nothing = {"rule": "lp", "rows": [], "part": [-1] * n, "proofs": {}}
-        return {"rule": "fixing", "lp": nothing, "kept": kept, "cut": [], "proof": inside}
+        return once_joined(n, kept, inside)
 
 
 def to_arrays(leaves: Mapping[int, SemidefiniteLeaf]) -> dict[str, Any]:

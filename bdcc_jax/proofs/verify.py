@@ -11,6 +11,8 @@ from math import gcd, inf
 from operator import mul
 from typing import Any, NamedTuple
 
+from .verify_prices import Sets
+
 WORK = 64  # steps for every byte of a certificate, and for every node and edge of its instance
 STATUSES = ("optimal", "gap", "time_limit", "max_rounds", "interrupted", "stopped", "numerical")
 JOINS, LOOSENS = ("dominant", "similar", "secluded"), ("attracted", "separated", "weakened")
@@ -204,6 +206,25 @@ class _Prover:  # a method a rule proves a lower bound; the keys of a proof are 
             good.append(piece.near(best))
         graph.met = None if crossing or any(outside.at) else all(good)
         return bound + outside.negative, outside
+
+    def _by_prices(self, graph: _Graph, prices: list[Any], heaviest: Any, sets: list[Any]) -> int:
+        def number(said: Any) -> int:
+            return int(_number(said, 0.0) * 2**self.shift)
+
+        n = len(graph.at)
+        _require(len(prices) == n and not graph.connecting, f"not {n} prices of nodes")
+        self.pay(2 * n * n)
+        paid, worth = (
+            [number(p) for p in prices],
+            [[at.get(v, 0) for v in range(n)] for at in graph.at],
+        )
+        known = Sets(worth, paid, number(heaviest), number, self.pay)
+        left, most = {*range(n)}, sum(paid)
+        for anchor, tree in sets:  # of every set one node comes first
+            left.remove(anchor)
+            most += max(0, -(-known.above([anchor], {*left}, tree) // 4))
+        _require(not left, f"sets of nodes {sorted(left)} are missing")
+        return sum(graph.weights().values()) - most
 
     def _by_branching(self, graph: _Graph, nodes: Any) -> int:
         price = graph.unit * (1 + (1 << self.shift + 1100) // graph.unit)  # so unit stays valid

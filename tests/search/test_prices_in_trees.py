@@ -1,0 +1,115 @@
+"""Prices in branch and bound: the same optimum as without, and proofs that the checker accepts."""
+
+import numpy as np
+import pytest
+
+from bdcc_jax import Graph, Options, solve, verify
+from bdcc_jax.instance.completion import completed
+from bdcc_jax.proofs.price_leaf import PriceLeaf
+from bdcc_jax.search import priced_leaves, semidefinite_tree
+from bdcc_jax.search.semidefinite_tree import SemidefiniteTree
+
+
+def graph_of(seed: int, n: int, kind: str) -> Graph:
+    rng = np.random.default_rng(seed)
+    edges = np.column_stack(np.triu_indices(n, 1))
+    m = len(edges)
+    weights = {
+        "whole": lambda: rng.integers(-9, 10, m),
+        "signs": lambda: rng.choice([-1, 1], m, p=[0.6, 0.4]),
+        "forbidden": lambda: np.where(rng.random(m) < 0.2, -9999, rng.integers(0, 101, m)),
+    }[kind]()
+    return Graph(n, edges, weights.astype(float))
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Prices before the LP and rows have done much, whether they gain much or not."""
+    monkeypatch.setattr(semidefinite_tree, "FIRST", 0.0)
+    monkeypatch.setattr(semidefinite_tree, "FIRST_FAR", 0.0)
+    monkeypatch.setattr(semidefinite_tree, "BEFORE_PRICES", 0.0)
+    monkeypatch.setattr(semidefinite_tree, "WIDE", np.inf)
+    monkeypatch.setattr(semidefinite_tree, "PATIENCE", 1)
+    monkeypatch.setattr(semidefinite_tree, "PAYS", 1.0)
+    monkeypatch.setattr(priced_leaves, "CLOSES", 0.0)
+    priced = []
+    grow = SemidefiniteTree._grow
+
+    def note(self):
+        found = grow(self)
+        if number := sum(isinstance(why, PriceLeaf) for why in self.proof.nodes):
+            priced.append(number)
+        return found
+
+    monkeypatch.setattr(SemidefiniteTree, "_grow", note)
+    return priced
+
+
+@pytest.mark.parametrize(
+    ("kind", "n", "seed"),
+    [
+        ("whole", 24, 0),
+        ("whole", 28, 0),
+        ("signs", 28, 1),
+        ("forbidden", 24, 0),
+        ("forbidden", 28, 1),
+    ],
+)
+def test_the_optimum_is_proven_and_the_checker_agrees(kind, n, seed, at_once):
+    graph = graph_of(seed, n, kind)
+    result = solve(graph)
+    assert result.status == "optimal"
+    assert at_once  # some bounds were by prices
+    verdict = verify(graph, result.certificate)
+    assert verdict.lower_bound == verdict.upper_bound == result.objective
+
+
+def test_the_value_is_the_same_without_prices(at_once, monkeypatch):
+    graph = graph_of(0, 24, "whole")
+    result = solve(graph)
+    monkeypatch.setattr(semidefinite_tree, "BEFORE_PRICES", np.inf)
+    at_once.clear()
+    without = solve(graph)
+    assert not at_once
+    assert result.objective == without.objective
+
+
+def test_threads_change_nothing(at_once):
+    graph = graph_of(0, 28, "whole")
+    one, two = (solve(graph, options=Options(threads=k)) for k in (1, 2))
+    assert one.certificate["proof"] == two.certificate["proof"]
+    assert one.labels.tolist() == two.labels.tolist()
+    assert at_once
+
+
+@pytest.mark.parametrize("limit", [0.05, 0.2, 0.4])
+def test_a_limit_leaves_a_bound_that_holds(limit, at_once):
+    graph = graph_of(0, 32, "whole")
+    result = solve(graph, time_limit=limit)
+    exact = solve(graph)
+    assert result.lower_bound <= exact.objective <= result.objective
+    assert verify(graph, result.certificate).lower_bound >= result.lower_bound
+
+
+def test_a_tree_with_prices_goes_on_from_a_checkpoint(at_once, tmp_path):
+    graph, file = graph_of(0, 32, "whole"), tmp_path / "run.npz"
+    rounds = 0
+
+    def stop(progress):
+        nonlocal rounds
+        rounds += 1
+        return bool(at_once)
+
+    first = solve(graph, callback=stop, checkpoint=file)
+    assert at_once
+    again = solve(graph, checkpoint=file)
+    assert again.status == "optimal"
+    assert again.objective <= first.objective
+    assert again.lower_bound >= first.lower_bound
+    assert verify(graph, again.certificate).lower_bound == again.objective
+
+
+def test_an_instance_whose_pairs_exclude_each_other_has_prices_at_once():
+    graph = graph_of(1, 30, "forbidden")
+    assert semidefinite_tree._patience(graph) == 0.0
+    assert semidefinite_tree._patience(completed(graph_of(1, 30, "whole"))[0]) > 0.0
