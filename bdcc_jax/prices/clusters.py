@@ -53,9 +53,8 @@ class Clusters:
         self.worth_of = self.worth.of_sets(self.sets)
         self.shares = np.zeros(len(self.sets))
         self.least = 0.0
-        self._scale = max(
-            float(np.maximum(0.0, self.worth.without_prices).sum(axis=1).max(initial=0.0)), 1e-300
-        )
+        attracted = np.maximum(0.0, self.worth.without_prices).sum(axis=1)
+        self._scale = float(attracted.max()) or 1.0  # no price needs to be higher
         self._master = Master(np.ones(self.worth.n))
         self._master.add(self._rows(self.sets, self.worth_of))
         self._known = {row.tobytes() for row in np.packbits(self.sets, axis=1)}
@@ -128,7 +127,7 @@ class Clusters:
         sets, value = searched(self.worth.without_prices, prices, starts, self.state)
         clock.work += WORK * len(starts) * n * n
         order = np.argsort(-value, kind="stable")
-        order = order[value[order] > TINY * max(prices.mean(), 1e-300)]
+        order = order[value[order] > TINY * prices.mean()]
         new: list[int] = []
         for k in order.tolist():
             key = np.packbits(sets[k]).tobytes()

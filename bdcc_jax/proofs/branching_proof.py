@@ -13,7 +13,7 @@ from ..instance.graph import Graph
 from ..lp.rows import Rows
 from .certificate import combination
 from .price_leaf import PriceLeaf
-from .rows_in_nodes import in_nodes
+from .rows_in_nodes import InNodes, in_nodes
 from .semidefinite_leaf import SemidefiniteLeaf, from_arrays, to_arrays
 
 
@@ -49,7 +49,7 @@ class Contradiction(NamedTuple):
     kind: str | int = "cycle"
 
 
-Reason = Leaf | Contradiction | SemidefiniteLeaf | PriceLeaf
+Reason = Leaf | Contradiction | SemidefiniteLeaf
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,28 +59,50 @@ class TreeProof:
     graph: Graph
     rows: Rows
     nodes: tuple[Fork | Reason, ...]
+    priced: Mapping[int, PriceLeaf] = field(default_factory=dict)
+    """Proofs by prices for all clusterings of a node, divided or not."""
     proven: ClassVar = True
 
     def to_dict(self) -> dict[str, Any]:
         """Write the nodes, each with what keeps its edge and then what cuts it behind it."""
         rows = in_nodes(self.graph, self.rows)
+        if 0 in self.priced:
+            return self._with_prices(rows, 0, [])
+        return {"rule": "branching", "nodes": self._written(rows, 0, [])}
+
+    def _written(self, rows: list[list[InNodes]], root: int, kept: list[list[int]]) -> list[Any]:
+        """The nodes from one on, of which some pairs are kept."""
         written: list[Any] = []
-        todo: list[tuple[int, list[list[int]]]] = [(0, [])]
+        todo: list[tuple[int, list[list[int]]]] = [(root, kept)]
         while todo:
             number, kept = todo.pop()
             node = self.nodes[number]
-            if isinstance(node, Fork):
+            if number in self.priced and number != root:
+                written.append(self._with_prices(rows, number, kept))
+            elif isinstance(node, Fork):
                 pair = self.graph.edges[node.edge].tolist()
                 written.append(pair)
                 todo += [(node.cut, kept), (node.kept, [*kept, pair])]
             elif isinstance(node, Leaf):
                 written.append(combination([rows[i] for i in node.rows], node.multipliers))
-            elif isinstance(node, SemidefiniteLeaf | PriceLeaf):
+            elif isinstance(node, SemidefiniteLeaf):
                 written.append(node.to_dict(self.graph.n, kept))
             else:
                 row = [node.kind, node.multiplier, *node.nodes]
                 written.append({"rule": "lp", "rows": [row]})
-        return {"rule": "branching", "nodes": written}
+        return written
+
+    def _with_prices(
+        self, rows: list[list[InNodes]], number: int, kept: list[list[int]]
+    ) -> dict[str, Any]:
+        """The proof by prices, or, if the node is divided, the better of that and its halves'."""
+        n = self.graph.n
+        prices = self.priced[number].to_dict(n, kept)
+        if not isinstance(self.nodes[number], Fork):
+            return prices
+        halves = {"rule": "branching", "nodes": self._written(rows, number, kept)}
+        ways = {"0": [prices, halves]}
+        return {"rule": "lp", "rows": [], "part": [0] * n, "proofs": ways}
 
 
 @dataclass(eq=False)
@@ -90,26 +112,22 @@ class Branching:
     graph: Graph
     rows: Rows = field(default_factory=Rows.empty, repr=False)
     nodes: list[Fork | Reason] = field(default_factory=lambda: [Leaf.trivial()], repr=False)
+    priced: dict[int, PriceLeaf] = field(default_factory=dict, repr=False)
 
     @property
     def proof(self) -> TreeProof:
         """The tree as it is now."""
-        return TreeProof(self.graph, self.rows, tuple(self.nodes))
+        return TreeProof(self.graph, self.rows, tuple(self.nodes), dict(self.priced))
 
     @property
     def begun(self) -> bool:
         """Whether there are rows, so that the bound is better than the trivial one."""
-        return len(self.rows) > 0 or self.semidefinite or self.priced
+        return len(self.rows) > 0 or self.semidefinite
 
     @property
     def semidefinite(self) -> bool:
         """Whether leaves were bounded by semidefinite programming."""
         return any(isinstance(node, SemidefiniteLeaf) for node in self.nodes)
-
-    @property
-    def priced(self) -> bool:
-        """Whether leaves were bounded by prices."""
-        return any(isinstance(node, PriceLeaf) for node in self.nodes)
 
     def leaves(self) -> list[tuple[int, dict[int, bool], Reason]]:
         """Number, decisions (whether an edge is cut) and reason of every leaf."""
@@ -132,7 +150,7 @@ class Branching:
         self.nodes[number] = Fork(edge, first, first + 1)
 
     def to_arrays(self) -> dict[str, Any]:
-        """Everything but contradictions, which are soon found again."""
+        """Everything but contradictions and prices, which are found again."""
         forks = [node if isinstance(node, Fork) else (-1, -1, -1) for node in self.nodes]
         leaves = [node if isinstance(node, Leaf) else Leaf.trivial() for node in self.nodes]
         return {

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from math import inf
 
@@ -92,6 +93,9 @@ class Half:
     priced = False
     """Whether its prices are its own, not those of a leaf above."""
 
+    source: int | None = None
+    """The leaf whose prices its bound is by: itself, or one above; none if it is by rows."""
+
     def __init__(
         self,
         number: int,
@@ -111,7 +115,7 @@ class Half:
     def learn(self, proven: Proven) -> None:
         """Take a bound if it is better."""
         if proven.bound > self.bound:
-            self.bound = proven.bound
+            self.bound, self.source = proven.bound, None
             self.why = SemidefiniteLeaf(proven.rows, proven.multipliers, proven.gram)
 
     @property
@@ -161,7 +165,9 @@ class SemidefiniteTree:
     @property
     def lower_bound(self) -> LowerBound:
         """What every clustering costs at least, and why."""
-        return LowerBound(self._leaves[0].bound, self.proof.proof)
+        sources = {leaf.source for leaf in self._leaves}
+        priced = {k: why for k, why in self.proof.priced.items() if k in sources}
+        return LowerBound(self._leaves[0].bound, replace(self.proof.proof, priced=priced))
 
     @property
     def exhausted(self) -> bool:
@@ -227,10 +233,11 @@ class SemidefiniteTree:
         work = self._clock.work - self._began
         self._patience, self._effort = MORE * max(work, BEFORE_PRICES), MORE * self._effort
         if found is not None and found.why is not None and found.bound > known:
-            root.prices, root.priced, root.bound, root.why = prices, True, found.bound, found.why
+            root.prices, root.priced = prices, True
+            root.bound, root.source = found.bound, 0
             root.settled, root.exhausted = True, root.bound >= bounds.cutoff
-            # Others may have the proof of the tree so far: its list is left as it is.
-            self.proof.nodes, self._leaves = [root.why], [root]
+            self.proof.nodes, self.proof.priced = [root.why], {0: found.why}
+            self._leaves = [root]
             self._prices = prices
 
     def _price(self, leaves: list[Half]) -> list[Half]:
@@ -253,8 +260,8 @@ class SemidefiniteTree:
             ):
                 leaf.prices, leaf.priced = prices, True
                 if found is not None and found.why is not None and found.bound > leaf.bound:
-                    leaf.bound, leaf.why = found.bound, found.why
-                    self.proof.nodes[leaf.number] = leaf.why
+                    self.proof.priced[leaf.number] = found.why
+                    leaf.bound, leaf.source = found.bound, leaf.number
                     leaf.exhausted = leaf.bound >= cutoff
                 if leaf.exhausted:
                     heapq.heappush(self._leaves, leaf)
@@ -313,6 +320,7 @@ class SemidefiniteTree:
         kept = Half(first, place, program.with_joined(pair), leaf.bound, leaf.why, leaf.prices)
         apart = program.with_apart(pair)
         cut = Half(first + 1, leaf.place, apart, leaf.bound, leaf.why, leaf.prices)
+        kept.source = cut.source = leaf.source
         return kept, cut
 
     def _settle(self, half: Half, cutoff: float, clock: Clock) -> Half:

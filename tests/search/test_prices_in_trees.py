@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from oracles import brute_force
 
 from bdcc_jax import Graph, Options, solve, verify
+from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.completion import completed
-from bdcc_jax.proofs.price_leaf import PriceLeaf
+from bdcc_jax.proofs.branching_proof import Branching
+from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search import priced_leaves, semidefinite_tree
+from bdcc_jax.search.bounds import Bounds
 from bdcc_jax.search.semidefinite_tree import SemidefiniteTree
 
 
@@ -37,8 +41,8 @@ def at_once(monkeypatch):
 
     def note(self):
         found = grow(self)
-        if number := sum(isinstance(why, PriceLeaf) for why in self.proof.nodes):
-            priced.append(number)
+        if self.proof.priced:
+            priced.append(len(self.proof.priced))
         return found
 
     monkeypatch.setattr(SemidefiniteTree, "_grow", note)
@@ -62,6 +66,30 @@ def test_the_optimum_is_proven_and_the_checker_agrees(kind, n, seed, at_once):
     assert at_once  # some bounds were by prices
     verdict = verify(graph, result.certificate)
     assert verdict.lower_bound == verdict.upper_bound == result.objective
+
+
+@pytest.mark.parametrize("kind", ["whole", "signs", "forbidden"])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_a_tree_has_proven_holds_at_any_time(seed, kind, at_once):
+    graph = completed(graph_of(seed, 8, kind))[0]
+    optimum, unit = brute_force(graph), 2.0**100
+    pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
+    weights = {pair: int(w * unit) for pair, w in pairs}
+    bounds = Bounds(graph)
+    bounds.offer(np.arange(8) % 3)  # not a good one: there is something to be done
+    tree = SemidefiniteTree(Branching(graph), bounds, Clock(None), lambda x: None)
+    before = tree.lower_bound.value
+    for _ in range(40):
+        if tree.lower_bound.value >= bounds.cutoff:
+            break
+        tree.grow()
+        found = tree.lower_bound
+        assert before - 1e-9 <= found.value
+        before = found.value
+        proven = _Prover(100).bound(graph.n, weights, found.proof.to_dict()) / unit
+        assert found.value - 1e-9 <= proven
+        assert proven <= max(optimum, bounds.upper)
+        assert min(found.value, bounds.cutoff) <= optimum
 
 
 def test_the_value_is_the_same_without_prices(at_once, monkeypatch):
@@ -110,6 +138,8 @@ def test_a_tree_with_prices_goes_on_from_a_checkpoint(at_once, tmp_path):
 
 
 def test_an_instance_whose_pairs_exclude_each_other_has_prices_at_once():
-    graph = graph_of(1, 30, "forbidden")
-    assert semidefinite_tree._patience(graph) == 0.0
-    assert semidefinite_tree._patience(completed(graph_of(1, 30, "whole"))[0]) > 0.0
+    patience = [
+        semidefinite_tree._patience(completed(graph_of(1, 30, kind))[0])
+        for kind in ("forbidden", "whole")
+    ]
+    assert patience == [0.0, semidefinite_tree.BEFORE_PRICES]
