@@ -120,10 +120,10 @@ class Clusters:
         n = self.worth.n
         surplus = self.worth_of - self.sets @ prices
         near = np.argsort(-surplus, kind="stable")[: 2 * n]
-        best = np.argsort(-np.where(self.sets, surplus[:, None], -np.inf), axis=0, kind="stable")[0]
-        starts = np.concatenate(
-            [self.sets[np.unique(np.append(near, best))], np.eye(n, dtype=bool)]
-        )
+        of_nodes = np.where(self.sets, surplus[:, None], -np.inf)
+        best = np.argsort(-of_nodes, axis=0, kind="stable")[:1].ravel()
+        known = self.sets[np.unique(np.append(near, best))]
+        starts = np.concatenate([known, np.eye(n, dtype=bool)])
         sets, value = searched(self.worth.without_prices, prices, starts, self.state)
         clock.work += WORK * len(starts) * n * n
         order = np.argsort(-value, kind="stable")
