@@ -6,6 +6,7 @@ prove it takes longer, and is worth it where that closes a leaf or much of its g
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +15,13 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.sums import sum_down
 from ..instance.graph import Graph
+from ..lp.master import MasterFailed
 from ..lp.semidefinite import SemidefiniteProgram
 from ..prices.clusters import Clusters
 from ..prices.surplus_proof import Priced, prove
 from ..prices.worth import Worth
+
+logger = logging.getLogger(__name__)
 
 NEAR = 0.02
 """Prices are good enough if they are above what the LP says by this share of a leaf's gap."""
@@ -85,8 +89,12 @@ class Prices:
         """A bound, if it is worth its time: what is known is the best one without prices."""
         best: Priced | None = None
         for _ in range(TRIES):
-            with clock.measure("master"):
-                self.solve(cutoff, unit, clock)
+            try:
+                with clock.measure("master"):
+                    self.solve(cutoff, unit, clock)
+            except MasterFailed as error:
+                logger.info("HiGHS gave up on the LP over clusters: %s", error)
+                break
             slack = self._slack(known, cutoff)
             if slack is None:
                 break
