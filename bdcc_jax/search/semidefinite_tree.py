@@ -70,9 +70,9 @@ LARGEST = 1e280
 WORK, WORK_AT_LEAST = 30.0, 2e4
 """A search for rows in units of the clock's work: for every pair of nodes, and however few."""
 
-BEFORE_PRICES, EXCLUSIVE = 1.2e8, 0.05
+BEFORE_PRICES, EXCLUSIVE, MOST_PRICED = 1.2e8, 0.05, 150
 """So much work comes before prices, but none where this share of all pairs exclude each other:
-prices are proven at once there."""
+prices are proven at once there. With more nodes the LP over clusters alone takes minutes."""
 
 MORE = 4
 """If prices proved nothing better they are tried again after so many times the work, and harder."""
@@ -356,6 +356,8 @@ class SemidefiniteTree:
 
 def _patience(graph: Graph) -> float:
     """How much work comes before prices: none where many pairs exclude each other."""
+    if graph.n > MOST_PRICED:
+        return inf
     worth = Worth.of(SemidefiniteProgram.of(graph.n, graph.weights))
     prices = 0.5 * np.maximum(0.0, worth.weights).sum(axis=1)  # about what they come to
     exclusive = worth.exclusive(prices)[worth.pairs].mean()
