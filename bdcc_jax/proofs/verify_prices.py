@@ -85,6 +85,7 @@ class Sets:
     def _by_classes(self, inside: list[int], gains: dict[int, int]) -> int:
         """One node at most of every class of nodes that exclude each other."""
         exclude, worth = self._exclude, self._worth
+        self._pay(len(gains) ** 2 // 32)  # light steps, as comparisons of sets
         classes: list[list[int]] = []
         for j in sorted(gains):
             if not exclude[j].isdisjoint(inside):
@@ -94,7 +95,6 @@ class Sets:
                 classes.append([j])
             else:
                 found.append(j)
-        self._pay(len(gains) // 2)
         total = 0
         for c, nodes in enumerate(classes):
             total += max(

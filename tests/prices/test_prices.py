@@ -190,7 +190,10 @@ def test_a_proof_holds_and_the_checker_agrees(seed, tries, kind, monkeypatch):
         assert verified(graph, found.why) <= optimum + 1e-9 * size
     good = prove(worth, clusters.centre, 1e-3 * size, Clock(None))
     lp = float(graph.weights.sum()) - clusters.least
-    assert good.bound >= lp - 0.02 * size or len(good.seen) or good.why is None
+    # What is given up is the slack, unless it was not enough, or a set was overlooked.
+    assert good.why is None or len(good.seen) or good.bound >= lp - 0.02 * size
+    generous = prove(worth, clusters.centre, 0.2 * size, Clock(None))
+    assert generous.bound >= float(graph.weights.sum()) - clusters.centre.sum() - 0.21 * size
 
 
 @pytest.mark.parametrize("kind", ["whole", "forbidden"])
