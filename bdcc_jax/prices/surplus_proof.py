@@ -9,6 +9,7 @@ of others are divided by whether they have a node.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 from itertools import count
 from typing import NamedTuple
 
@@ -42,9 +43,8 @@ TRIES, TRIES_EXCLUSIVE, WORK = 300, 10_000, 1e-2
 """All sets of a part are tried if that takes no more steps, or, where nodes exclude each other, so
 many; a step in units of the clock's work."""
 
-MOST_PARTS, FEW_PARTS, TOO_MUCH = 40, 12, 0.3
-"""An anchor's sets are divided into so many parts at most, and into few where it would take so much
-of the whole slack even then."""
+MOST_PARTS = 40
+"""An anchor's sets are divided into so many parts at most."""
 
 
 class Sets(NamedTuple):
@@ -68,22 +68,34 @@ class Anchored(NamedTuple):
 
 
 class Surplus(NamedTuple):
-    """What some sets have at most, why, and one that has a surplus, if one was seen."""
+    """What some sets have at most, why, and one that has a surplus, if one was seen.
+
+    It is ``finished`` unless more effort would prove less.
+    """
 
     most: float
     tree: SetTree
     seen: BoolArray
+    finished: bool = True
+
+
+class Begun(NamedTuple):
+    """The anchors of a proof that were finished, with these prices."""
+
+    prices: FloatArray
+    done: Mapping[int, Surplus]
 
 
 class Priced(NamedTuple):
     """A bound by prices, why it holds, and sets with a surplus that were seen, as rows.
 
-    Where the slack was not enough there is no bound.
+    Where the slack was not enough there is no bound, but a proof that is begun.
     """
 
     bound: float
     why: PriceLeaf | None
     seen: BoolArray
+    begun: Begun
 
 
 class _Part:
@@ -103,7 +115,14 @@ class _Part:
         return self.why.leaf if isinstance(self.why, BestSet) else self.why
 
 
-def prove(worth: Worth, prices: FloatArray, slack: float, clock: Clock, effort: int = 1) -> Priced:
+def prove(
+    worth: Worth,
+    prices: FloatArray,
+    slack: float,
+    clock: Clock,
+    effort: int = 1,
+    begun: Begun | None = None,
+) -> Priced:
     """What every clustering costs at least, by prices of its nodes.
 
     Parameters
@@ -118,6 +137,8 @@ def prove(worth: Worth, prices: FloatArray, slack: float, clock: Clock, effort: 
         Holds the deadline.
     effort : int
         How often as many parts as usual an anchor's sets are divided into before that is given up.
+    begun : Begun, optional
+        A proof that was given up: if its prices are the same it goes on.
     """
     # A set has as many shares of what all prices rise by as it has nodes.
     rise, slack = RISE * slack, (1.0 - RISE) * slack
@@ -132,9 +153,12 @@ def prove(worth: Worth, prices: FloatArray, slack: float, clock: Clock, effort: 
         later[node] = False
         tasks.append(Anchored(node, later.copy()))
 
-    done: dict[int, Surplus] = {}
-    above = 0.0
+    same = begun is not None and np.array_equal(begun.prices, prices)
+    done: dict[int, Surplus] = dict(begun.done) if begun is not None and same else {}
+    above = float(sum(max(0.0, surplus.most) for surplus in done.values()))
     for task in tasks:
+        if task.node in done:
+            continue
         clock.check()
         if (quick := _tried(sets, [task.node], task.later, 0.0)) is not None:
             done[task.node] = quick
@@ -156,14 +180,15 @@ def prove(worth: Worth, prices: FloatArray, slack: float, clock: Clock, effort: 
                     done[task.node] = surplus
                     above += max(0.0, surplus.most)
                 if above > slack:
-                    return Priced(-np.inf, None, _seen(done))
+                    finished = {node: known for node, known in done.items() if known.finished}
+                    return Priced(-np.inf, None, _seen(done), Begun(prices, finished))
     raised = [max(0.0, done[task.node].most) for task in tasks]
     last = np.append(np.negative(raised), -2.0 * worth.off)
     terms = [worth.weights[worth.pairs], -prices, last]
     trees = tuple((task.node, done[task.node].tree) for task in tasks)
     heaviest = -float(sets.worth.min(initial=0.0))
     bound = sum_down(np.concatenate(terms))
-    return Priced(bound, PriceLeaf(prices, heaviest, trees), _seen(done))
+    return Priced(bound, PriceLeaf(prices, heaviest, trees), _seen(done), Begun(prices, done))
 
 
 def _seen(done: dict[int, Surplus]) -> BoolArray:
@@ -216,8 +241,6 @@ def _largest(
     first = bounded([task.node], task.later, like)
     parts = [(-first.bound, next(numbers), first)]
     while -parts[0][0] > target and len(parts) < MOST_PARTS * effort:
-        if len(parts) >= FEW_PARTS * effort and -parts[0][0] > TOO_MUCH * slack:
-            break
         part = parts[0][2]
         near = part.why
         if not isinstance(near, BestSet) or len(near.others) == 0:
@@ -230,4 +253,4 @@ def _largest(
         heapq.heappop(parts)
         for half in halves:
             heapq.heappush(parts, (-half.bound, next(numbers), half))
-    return Surplus(-parts[0][0], first.tree(), seen)
+    return Surplus(-parts[0][0], first.tree(), seen, -parts[0][0] <= target)

@@ -13,15 +13,15 @@ node may have of a cluster, too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
+from ..instance.graph import Graph
 from ..lp.lagrangian import EPSILON
-from ..lp.semidefinite import SemidefiniteProgram
 
 MORE = 1.0 + 2.0**-20
 """Two nodes exclude each other if their pair repels so many times what one of them may gain."""
@@ -83,14 +83,34 @@ class Worth:
         return worth
 
     @staticmethod
-    def of(program: SemidefiniteProgram) -> Worth:
-        """The pairs of a program."""
-        n = program.n
-        weights, apart = np.zeros((n, n)), np.zeros((n, n), dtype=bool)
-        u, v = np.triu_indices(n, 1)
-        weights[u, v] = weights[v, u] = program.weights
-        apart[u, v] = apart[v, u] = program.apart
-        return Worth(weights, apart, program.off)
+    def of(graph: Graph) -> Worth:
+        """The pairs of a complete graph."""
+        n = graph.n
+        weights = np.zeros((n, n))
+        u, v = graph.edges.T
+        weights[u, v] = weights[v, u] = graph.weights
+        return Worth(weights, np.zeros((n, n), dtype=bool))
+
+    def with_apart(self, u: int, v: int) -> Worth:
+        """The same where two nodes are apart."""
+        apart = self.apart.copy()
+        apart[u, v] = apart[v, u] = True
+        return replace(self, apart=apart)
+
+    def with_joined(self, u: int, v: int) -> Worth:
+        """The same where two nodes are one, the first of them, which is apart from what either is.
+
+        See :func:`joined_places` for where the others are then.
+        """
+        u, v = min(u, v), max(u, v)
+        others = np.arange(self.n) != v
+        weights, apart = self.weights[np.ix_(others, others)], self.apart[np.ix_(others, others)]
+        weights[u] += self.weights[v, others]
+        apart[u] |= self.apart[v, others]
+        weights[u, u], apart[u, u] = 0.0, False
+        weights[:, u], apart[:, u] = weights[u], apart[u]
+        off = EPSILON * float(np.abs(self.weights[[u, v]]).sum())
+        return Worth(weights, apart, self.off + off)
 
 
 @compiled

@@ -56,9 +56,10 @@ from .bounds import Bounds
 from .branching import BranchAndBound
 from .clusterings import Clusterings
 from .cutting_planes import Separator, cutting_planes, keep_all
+from .dense_tree import DenseTree
 from .problem import Problem
 from .reporter import Reporter
-from .semidefinite_tree import SemidefiniteTree, is_due, is_suited
+from .semidefinite_tree import is_due, is_suited
 
 logger = logging.getLogger(__name__)
 
@@ -276,9 +277,9 @@ class Benders:
         if isinstance(self._master, Master):
             self._master.sharpen()
         look_around = partial(self.clusterings.round, converged=True)
-        tree: BranchAndBound | SemidefiniteTree
+        tree: BranchAndBound | DenseTree
         if proof.semidefinite or (self.semidefinite and not proof.begun):
-            tree = SemidefiniteTree(proof, self._bounds, self._clock, look_around)
+            tree = DenseTree(proof, self._bounds, self._clock, look_around)
         else:
             tree = BranchAndBound(
                 proof, self._master, self._bounds, self._clock, look_around, self._problem

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import count
 from math import inf
 
@@ -26,16 +25,13 @@ from ..instance.completion import pair_ids
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..lp.semidefinite import Proven, SemidefiniteProgram, joined_places
-from ..prices.surplus_proof import Priced
-from ..prices.worth import Worth
-from ..proofs.branching_proof import Branching, Leaf, Reason
+from ..proofs.branching_proof import Branching, Reason
 from ..proofs.certificate import LowerBound
 from ..proofs.semidefinite_leaf import SemidefiniteLeaf
 from ..separation.partition_search import searched_partitions
 from ..separation.separation import Separation
 from ..separation.two_partitions import violated_partitions, violated_triangles
 from .bounds import Bounds
-from .priced_leaves import Prices
 
 ITERATIONS = 20
 """Of a program between two searches for rows."""
@@ -70,13 +66,6 @@ LARGEST = 1e280
 WORK, WORK_AT_LEAST = 30.0, 2e4
 """A search for rows in units of the clock's work: for every pair of nodes, and however few."""
 
-BEFORE_PRICES, EXCLUSIVE, MOST_PRICED = 1.2e8, 0.05, 150
-"""So much work comes before prices, but none where this share of all pairs exclude each other:
-prices are proven at once there. With more nodes the LP over clusters alone takes minutes."""
-
-MORE = 4
-"""If prices proved nothing better they are tried again after so many times the work, and harder."""
-
 SLIGHT = 1e-6
 """A pair with z this near to 0 or 1 is not divided by, unless all are."""
 
@@ -90,12 +79,6 @@ class Half:
     exhausted = False
     """Whether its bound is that of the best clustering, as far as float64 can tell."""
 
-    priced = False
-    """Whether its prices are its own, not those of a leaf above."""
-
-    source: int | None = None
-    """The leaf whose prices its bound is by: itself, or one above; none if it is by rows."""
-
     def __init__(
         self,
         number: int,
@@ -103,10 +86,9 @@ class Half:
         program: SemidefiniteProgram,
         bound: float,
         why: Reason,
-        prices: Prices | None = None,
     ) -> None:
         self.number, self.place, self.program = number, place, program
-        self.bound, self.why, self.prices = bound, why, prices
+        self.bound, self.why = bound, why
         self.history = [bound]
 
     def __lt__(self, other: Half) -> bool:
@@ -115,18 +97,13 @@ class Half:
     def learn(self, proven: Proven) -> None:
         """Take a bound if it is better."""
         if proven.bound > self.bound:
-            self.bound, self.source = proven.bound, None
+            self.bound = proven.bound
             self.why = SemidefiniteLeaf(proven.rows, proven.multipliers, proven.gram)
 
-    @property
-    def z(self) -> FloatArray:
-        """How much its pairs are together: in the LP over clusters if there is one."""
-        return self.program.z if self.prices is None or not self.priced else self.prices.z
-
     def x(self, graph: Graph) -> FloatArray:
-        """The same for the edges of the instance: 1 for those that are cut."""
+        """The solution for the edges of the instance: 1 for those that are cut."""
         ids = pair_ids(self.program.n)[tuple(self.place[graph.edges.T])]
-        return np.where(ids < 0, 0.0, np.append(1.0 - self.z, 0.0)[ids])
+        return np.where(ids < 0, 0.0, np.append(self.program.x, 0.0)[ids])
 
 
 class SemidefiniteTree:
@@ -155,24 +132,21 @@ class SemidefiniteTree:
         self._bounds, self._clock, self._look_around = bounds, clock, look_around
         self._leaves = [self._known(*leaf) for leaf in proof.leaves()]
         heapq.heapify(self._leaves)
-        whole = SemidefiniteProgram.of(self._graph.n, self._graph.weights)
-        root = Half(0, np.arange(self._graph.n), whole, -inf, Leaf.trivial())
-        self._root = root if len(self._leaves) > 1 else self._leaves[0]
-        self._prices: Prices | None = None
-        self._effort = 1
-        self._began, self._patience = clock.work, _patience(self._graph)
 
     @property
     def lower_bound(self) -> LowerBound:
         """What every clustering costs at least, and why."""
-        sources = {leaf.source for leaf in self._leaves}
-        priced = {k: why for k, why in self.proof.priced.items() if k in sources}
-        return LowerBound(self._leaves[0].bound, replace(self.proof.proof, priced=priced))
+        return LowerBound(self._leaves[0].bound, self.proof.proof)
 
     @property
     def exhausted(self) -> bool:
         """Whether the bound is about as high as float64 lets it be."""
         return self._leaves[0].exhausted
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether rows no longer pay in the weakest leaf, so that it is to be divided."""
+        return self._leaves[0].settled
 
     def grow(self) -> Separation:
         """Divide the weakest leaves, or improve the weakest one; returns the rows that it found."""
@@ -187,15 +161,11 @@ class SemidefiniteTree:
             heapq.heapreplace(self._leaves, leaf)
             self._offer(leaf)
             return Separation(found, violated_roots=0, fallbacks=0, satisfied=False)
-        if self._prices is None and self._clock.work - self._began >= self._patience:
-            self._try_prices()
         weakest: list[Half] = []
         while self._leaves and len(weakest) < AT_A_TIME and self._leaves[0].settled:
             if self._leaves[0].exhausted:
                 break
             weakest.append(heapq.heappop(self._leaves))
-        if self._prices is not None:
-            weakest = self._price(weakest)
         first, cutoff = len(self.proof.nodes), self._bounds.cutoff
         tasks = [(leaf, *self._pair(leaf)) for leaf in weakest]
         halves = [
@@ -224,55 +194,6 @@ class SemidefiniteTree:
         for half in done:
             self._offer(half)
         return Separation(Rows.empty(), violated_roots=0, fallbacks=0, satisfied=False)
-
-    def _try_prices(self) -> None:
-        """Begin anew with prices, if they prove far more at once than the tree has so far."""
-        bounds, root, known = self._bounds, self._root, self._leaves[0].bound
-        prices = Prices.of(self._graph, bounds.labels)
-        found = prices.bound(known, bounds.cutoff, bounds.unit, self._clock, self._effort)
-        work = self._clock.work - self._began
-        self._patience, self._effort = MORE * max(work, BEFORE_PRICES), MORE * self._effort
-        if found is not None and found.why is not None and found.bound > known:
-            root.prices, root.priced = prices, True
-            root.bound, root.source = found.bound, 0
-            root.settled, root.exhausted = True, root.bound >= bounds.cutoff
-            self.proof.nodes, self.proof.priced = [root.why], {0: found.why}
-            self._leaves = [root]
-            self._prices = prices
-
-    def _price(self, leaves: list[Half]) -> list[Half]:
-        """Close leaves by prices, or improve their bounds; returns those that are to be divided."""
-        cutoff, unit = self._bounds.cutoff, self._bounds.unit
-
-        def price(leaf: Half, clock: Clock) -> tuple[Prices, Priced | None]:
-            if leaf.priced and leaf.prices is not None:
-                return leaf.prices, None
-            above = leaf.prices or self._prices
-            assert above is not None
-            prices = above.moved(leaf.place, leaf.program)
-            return prices, prices.bound(leaf.bound, cutoff, unit, clock)
-
-        divided: list[Half] = []
-        done = 0
-        try:
-            for leaf, (prices, found) in zip(
-                leaves, workers.map(price, leaves, self._clock), strict=True
-            ):
-                leaf.prices, leaf.priced = prices, True
-                if found is not None and found.why is not None and found.bound > leaf.bound:
-                    self.proof.priced[leaf.number] = found.why
-                    leaf.bound, leaf.source = found.bound, leaf.number
-                    leaf.exhausted = leaf.bound >= cutoff
-                if leaf.exhausted:
-                    heapq.heappush(self._leaves, leaf)
-                else:
-                    divided.append(leaf)
-                done += 1
-        except BaseException:
-            for leaf in (*divided, *leaves[done:]):
-                heapq.heappush(self._leaves, leaf)
-            raise
-        return divided
 
     def _offer(self, leaf: Half) -> None:
         """Look around its solution; that of one in which all is decided is a clustering."""
@@ -304,7 +225,7 @@ class SemidefiniteTree:
     def _pair(self, leaf: Half) -> tuple[int, int]:
         """The pair of nodes that divides a leaf, and an edge of the instance between them."""
         program = leaf.program
-        z = np.where(program.apart, 0.0, leaf.z)
+        z = np.where(program.apart, 0.0, program.z)
         undecided, sizes = np.minimum(z, 1.0 - z), np.abs(program.weights)
         if undecided.max() <= SLIGHT:
             undecided = np.where(program.apart, 0.0, 1.0)
@@ -317,10 +238,8 @@ class SemidefiniteTree:
         program = leaf.program
         u, v = (int(ends[pair]) for ends in np.triu_indices(program.n, 1))
         place = _joined(leaf.place, program.n, u, v)
-        kept = Half(first, place, program.with_joined(pair), leaf.bound, leaf.why, leaf.prices)
-        apart = program.with_apart(pair)
-        cut = Half(first + 1, leaf.place, apart, leaf.bound, leaf.why, leaf.prices)
-        kept.source = cut.source = leaf.source
+        kept = Half(first, place, program.with_joined(pair), leaf.bound, leaf.why)
+        cut = Half(first + 1, leaf.place, program.with_apart(pair), leaf.bound, leaf.why)
         return kept, cut
 
     def _settle(self, half: Half, cutoff: float, clock: Clock) -> Half:
@@ -352,16 +271,6 @@ class SemidefiniteTree:
                 clock.work += WORK_AT_LEAST + WORK * program.n**2
             program.add(found)
         return found
-
-
-def _patience(graph: Graph) -> float:
-    """How much work comes before prices: none where many pairs exclude each other."""
-    if graph.n > MOST_PRICED:
-        return inf
-    worth = Worth.of(SemidefiniteProgram.of(graph.n, graph.weights))
-    prices = 0.5 * np.maximum(0.0, worth.weights).sum(axis=1)  # about what they come to
-    exclusive = worth.exclusive(prices)[worth.pairs].mean()
-    return 0.0 if exclusive >= EXCLUSIVE else BEFORE_PRICES
 
 
 def is_suited(graph: Graph, bounds: Bounds) -> bool:

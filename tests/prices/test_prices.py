@@ -41,7 +41,7 @@ def complete(seed: int, n: int, kind: str) -> Graph:
 
 
 def worth_of(graph: Graph) -> Worth:
-    return Worth.of(SemidefiniteProgram.of(graph.n, graph.weights))
+    return Worth.of(graph)
 
 
 def all_sets(n: int) -> np.ndarray:
@@ -200,7 +200,15 @@ def test_a_proof_holds_and_the_checker_agrees(seed, tries, kind, monkeypatch):
 def test_pairs_that_are_apart_or_joined(kind):
     graph = complete(3, 8, kind)
     program = SemidefiniteProgram.of(8, graph.weights).with_apart(2).with_joined(20)
-    worth = Worth.of(program)
+    u, v = (int(ends[20]) for ends in np.triu_indices(8, 1))
+    worth = worth_of(graph).with_apart(0, 3).with_joined(v, u)
+    same = np.triu_indices(7, 1)
+    assert worth.weights[same].tolist() == program.weights.tolist()
+    assert worth.apart[same].tolist() == program.apart.tolist()
+    assert (worth.weights == worth.weights.T).all()
+    assert not worth.weights.diagonal().any()
+    assert not worth.apart.diagonal().any()
+    assert worth.off > 0.0
     u, v = np.triu_indices(7, 1)
     smaller = completed(Graph(7, np.column_stack([u, v]), program.weights))[0]
     apart = Graph(7, smaller.edges, np.where(program.apart, -1e6, smaller.weights))

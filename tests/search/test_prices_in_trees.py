@@ -9,9 +9,10 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.completion import completed
 from bdcc_jax.proofs.branching_proof import Branching
 from bdcc_jax.proofs.verify import _Prover
-from bdcc_jax.search import priced_leaves, semidefinite_tree
+from bdcc_jax.search import dense_tree, priced_leaf, priced_tree, semidefinite_tree
 from bdcc_jax.search.bounds import Bounds
-from bdcc_jax.search.semidefinite_tree import SemidefiniteTree
+from bdcc_jax.search.dense_tree import DenseTree
+from bdcc_jax.search.priced_tree import PricedTree
 
 
 def graph_of(seed: int, n: int, kind: str) -> Graph:
@@ -31,21 +32,22 @@ def at_once(monkeypatch):
     """Prices before the LP and rows have done much, whether they gain much or not."""
     monkeypatch.setattr(semidefinite_tree, "FIRST", 0.0)
     monkeypatch.setattr(semidefinite_tree, "FIRST_FAR", 0.0)
-    monkeypatch.setattr(semidefinite_tree, "BEFORE_PRICES", 0.0)
+    monkeypatch.setattr(dense_tree, "BEFORE_PRICES", 0.0)
+    monkeypatch.setattr(dense_tree, "PROMISES", -np.inf)
     monkeypatch.setattr(semidefinite_tree, "WIDE", np.inf)
     monkeypatch.setattr(semidefinite_tree, "PATIENCE", 1)
     monkeypatch.setattr(semidefinite_tree, "PAYS", 1.0)
-    monkeypatch.setattr(priced_leaves, "CLOSES", 0.0)
+    monkeypatch.setattr(priced_leaf, "CLOSES", 0.0)
+    monkeypatch.setattr(priced_tree, "MANY", 2)
     priced = []
-    grow = SemidefiniteTree._grow
+    grow = PricedTree.grow
 
     def note(self):
-        found = grow(self)
+        grow(self)
         if self.proof.priced:
             priced.append(len(self.proof.priced))
-        return found
 
-    monkeypatch.setattr(SemidefiniteTree, "_grow", note)
+    monkeypatch.setattr(PricedTree, "grow", note)
     return priced
 
 
@@ -77,7 +79,7 @@ def test_what_a_tree_has_proven_holds_at_any_time(seed, kind, at_once):
     weights = {pair: int(w * unit) for pair, w in pairs}
     bounds = Bounds(graph)
     bounds.offer(np.arange(8) % 3)  # not a good one: there is something to be done
-    tree = SemidefiniteTree(Branching(graph), bounds, Clock(None), lambda x: None)
+    tree = DenseTree(Branching(graph), bounds, Clock(None), lambda x: None)
     before = tree.lower_bound.value
     for _ in range(40):
         if tree.lower_bound.value >= bounds.cutoff:
@@ -95,7 +97,7 @@ def test_what_a_tree_has_proven_holds_at_any_time(seed, kind, at_once):
 def test_the_value_is_the_same_without_prices(at_once, monkeypatch):
     graph = graph_of(0, 24, "whole")
     result = solve(graph)
-    monkeypatch.setattr(semidefinite_tree, "BEFORE_PRICES", np.inf)
+    monkeypatch.setattr(dense_tree, "BEFORE_PRICES", np.inf)
     at_once.clear()
     without = solve(graph)
     assert not at_once
@@ -139,7 +141,6 @@ def test_a_tree_with_prices_goes_on_from_a_checkpoint(at_once, tmp_path):
 
 def test_an_instance_whose_pairs_exclude_each_other_has_prices_at_once():
     patience = [
-        semidefinite_tree._patience(completed(graph_of(1, 30, kind))[0])
-        for kind in ("forbidden", "whole")
+        dense_tree._patience(completed(graph_of(1, 30, kind))[0]) for kind in ("forbidden", "whole")
     ]
-    assert patience == [0.0, semidefinite_tree.BEFORE_PRICES]
+    assert patience == [0.0, dense_tree.BEFORE_PRICES]

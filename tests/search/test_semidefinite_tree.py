@@ -28,9 +28,8 @@ def whole(seed: int, n: int, largest: int = 9) -> Graph:
 
 
 def divide_soon(monkeypatch) -> None:
-    """Leaves are divided before their bounds are good, by rows alone."""
-    late = {"BEFORE_PRICES": inf, "EXCLUSIVE": inf}
-    for name, value in {"WIDE": inf, "PAYS": 1.0, "PATIENCE": 1, "ITERATIONS": 8, **late}.items():
+    """Leaves are divided before their bounds are good."""
+    for name, value in {"WIDE": inf, "PAYS": 1.0, "PATIENCE": 1, "ITERATIONS": 8}.items():
         monkeypatch.setattr(semidefinite_tree, name, value)
 
 
