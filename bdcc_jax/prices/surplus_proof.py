@@ -43,7 +43,7 @@ TRIES, TRIES_EXCLUSIVE, WORK = 300, 10_000, 1e-2
 """All sets of a part are tried if that takes no more steps, or, where nodes exclude each other, so
 many; a step in units of the clock's work."""
 
-MOST_PARTS = 40
+MOST_PARTS = 80
 """An anchor's sets are divided into so many parts at most."""
 
 
