@@ -1,7 +1,8 @@
 """Branch and bound of a dense instance: first by rows and matrices, then by prices if they pay.
 
 Prices follow where rows leave a gap for long, or at once where many pairs cannot be together: if
-the LP over clusters promises a far better bound than rows have proven they take over.
+the LP over clusters promises a far better bound than rows have proven. A promise is no proof: until
+prices have proven something both trees grow in turns, and do about as much work as each other.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class DenseTree:
         self._bounds, self._clock, self._look_around = bounds, clock, look_around
         self._graph = proof.graph
         self._prices: PricedTree | None = None
-        self._patience = clock.work + _patience(proof.graph)
+        self._is_exclusive = (patience := _patience(proof.graph)) == 0.0
+        self._patience = clock.work + patience
+        self._ahead = 0.0  # by how much more work prices have had than rows since they began
 
     @property
     def lower_bound(self) -> LowerBound:
@@ -62,21 +65,30 @@ class DenseTree:
     @property
     def exhausted(self) -> bool:
         """Whether nothing is left to be done."""
-        return self._rows.exhausted if self._prices is None else self._prices.exhausted
+        return self._rows.exhausted or (self._prices is not None and self._prices.exhausted)
 
     def grow(self) -> Separation:
         """Improve a bound, or divide leaves; returns the rows that were found for that."""
         if self._prices is None and self._rows.is_settled and self._clock.work >= self._patience:
             self._patience = inf
             self._try_prices()
-        if self._prices is None:
-            return self._rows.grow()
+        before = self._clock.work
+        if self._prices is None or (self._ahead > 0.0 and not self._are_prices_enough):
+            found = self._rows.grow()
+            self._ahead -= self._clock.work - before
+            return found
         try:
             self._prices.grow()
         except MasterFailed as error:
             logger.info("HiGHS gave up on the LP over clusters: %s", error)
             self._prices = None
+        self._ahead += self._clock.work - before
         return Separation(Rows.empty(), violated_roots=0, fallbacks=0, satisfied=False)
+
+    @property
+    def _are_prices_enough(self) -> bool:
+        """Whether they are what proves something here."""
+        return self._is_exclusive or (self._prices is not None and self._prices.has_proven)
 
     def _try_prices(self) -> None:
         bounds = self._bounds
@@ -88,7 +100,7 @@ class DenseTree:
             return
         left = bounds.cutoff - prices.estimate
         if left <= (1.0 - PROMISES) * (bounds.cutoff - self._rows.lower_bound.value):
-            self._prices = prices
+            self._prices, self._ahead = prices, 0.0
 
 
 def _patience(graph: Graph) -> float:

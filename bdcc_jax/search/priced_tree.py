@@ -89,6 +89,11 @@ class PricedTree:
         return LowerBound(min(bound, self._closed), proof)
 
     @property
+    def has_proven(self) -> bool:
+        """Whether there are any proofs yet."""
+        return bool(self.proof.priced)
+
+    @property
     def exhausted(self) -> bool:
         """Whether nothing is left to be done."""
         return not self._to_be_proven and not self._to_be_divided
