@@ -3,7 +3,8 @@
 from .front import solve
 from .result import BlockProgress, LargeResult, Step
 from .runners import WorkersLost
-from .store import BlockStore, BlockWriter, Face, StoreChanged
+from .store import BlockStore, Face, StoreChanged
+from .store_writer import BlockWriter
 
 __all__ = [
     "BlockProgress",

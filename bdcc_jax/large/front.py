@@ -37,7 +37,8 @@ from .result import BlockProgress, Callback, LargeResult
 from .run import Run, Wish, solve_whole
 from .runners import DaskWorkers, Here, Processes, Runner, check_client
 from .sources import Source, source_of, source_of_graph
-from .store import MANIFEST, BlockStore
+from .store import BlockStore
+from .store_files import MANIFEST
 
 SHARE = 0.6
 """Of the memory of the machine, what may be used if nobody says how much."""

@@ -24,7 +24,8 @@ from ..base.sums import sum_down
 from ..options import Options
 from .ascent import Effort
 from .budget import PER_EDGE_SOLVE, Budget
-from .store import BlockStore, BlockWriter
+from .store import BlockStore
+from .store_writer import BlockWriter
 from .tasks import (
     PRICES,
     Level,

@@ -15,7 +15,8 @@ from ..base.arrays import IntArray
 from ..io.files import FormatError
 from ..options import as_count
 from .sources import Source
-from .store import BlockStore, BlockWriter
+from .store import BlockStore
+from .store_writer import BlockWriter
 
 Blocks = int | str | PathLike[str] | ArrayLike | Sequence[ArrayLike]
 """How many blocks, of ids one after another; the block of every node, an array or an .npy file; or

@@ -23,7 +23,9 @@ from ..options import Options
 from ..solve import solve_graph
 from .ascent import Effort, Relaxed, relax, relax_and_cluster
 from .faces import Rest, cluster_rest, open_edges, open_nodes, price_rest
-from .store import BlockStore, BlockWriter, digest_of_arrays, read_npz, write_npz
+from .store import BlockStore
+from .store_files import digest_of_arrays, read_npz, write_npz
+from .store_writer import BlockWriter
 
 PRICES, CLUSTERS = "prices", "clusters"
 """Kinds of results of a block; labels are of a kind of their own for every level they are from."""

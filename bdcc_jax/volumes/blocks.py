@@ -26,7 +26,8 @@ from ..base.arrays import IntArray
 from ..image.flooding import connected_pieces
 from ..image.supervoxels import Basins
 from ..io.files import write_bytes
-from ..large.store import BlockWriter, StoreChanged
+from ..large.store import StoreChanged
+from ..large.store_writer import BlockWriter
 from .arrays import Affinities, Mask, opened, written
 from .block_graphs import EdgeRule, face_edges
 from .grid import Grid

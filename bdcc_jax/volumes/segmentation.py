@@ -17,7 +17,9 @@ from ..image.supervoxels import SMOOTHING, SPACING, Basins, an_axis, spacings, u
 from ..io.files import write_bytes
 from ..large import solve
 from ..large.result import Callback
-from ..large.store import MANIFEST, BlockStore, BlockWriter
+from ..large.store import BlockStore
+from ..large.store_files import MANIFEST
+from ..large.store_writer import BlockWriter
 from ..options import as_amount, as_count
 from .arrays import Affinities, affinities_at, create, mask_at, require_zarr, written
 from .block_graphs import EdgeRule
