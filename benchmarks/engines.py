@@ -24,11 +24,10 @@ from bdcc_jax.base.arrays import FloatArray
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.master import Master
-from bdcc_jax.search.benders import make_engine
 from bdcc_jax.search.cutting_planes import cutting_planes
 from bdcc_jax.separation.device.batched import LANES
 from bdcc_jax.separation.device.devices import Devices
-from bdcc_jax.separation.engine import Engine
+from bdcc_jax.separation.engine import Engine, make_engine
 from bdcc_jax.separation.separation import Separation
 
 from .card_model import lp_seconds

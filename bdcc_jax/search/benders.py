@@ -7,7 +7,7 @@ As published, and who does what here::
      3  repeat                                                 cutting_planes
      4      x = solve the master over Z, integral iff done_LP      Master, or IntegerMaster
      5      did_add = False
-     6      for s in S                                         PaperRound.separate, below;
+     6      for s in S                                         separation/paper/paper_round.py:
      7          if some (i, j) in E-_s has d(i, j) < x_ij      exact detection, in every engine
      8              z1 = Benders row by Eq. (BendersSub)       separation/paper/reference.py
      9              z2 = Magnanti-Wong row                     separation/paper/magnanti_wong.py
@@ -36,20 +36,16 @@ from ..lp.integer_master import IntegerMaster
 from ..lp.master import Master, MasterFailed
 from ..lp.rough_master import RoughMaster
 from ..lp.rows import Rows
-from ..options import Options, RowKind
+from ..options import Options
 from ..primal.heuristics import Search
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import Claim, LowerBound, Proof, Relaxation, relaxed_bound
 from ..separation.complete import CompleteGraphRows
 from ..separation.device.devices import Devices, Host
-from ..separation.engine import Engine, batched_engine, choose_engine
+from ..separation.engine import make_engine
 from ..separation.odd_wheels import OddWheels
 from ..separation.packing import PackingEngine
-from ..separation.paper.ball import VIOLATION, Ball
-from ..separation.paper.dijkstra import DijkstraFinder
-from ..separation.paper.magnanti_wong import MagnantiWong
-from ..separation.paper.paths import Flow, aggregated_row, cycle_rows, decompose, shortest_cycles
-from ..separation.paper.reference import ReferenceSolver
+from ..separation.paper.paper_round import PaperRound
 from ..separation.separation import Separation
 from . import blocks
 from .bounds import Bounds
@@ -75,81 +71,6 @@ PAYS, PATIENCE = 0.05, 10
 FEW, MANY_ROOTS = 0.003, 10_000
 """With so many roots, the LP ends when no more than this share of them are violated: what it still
 misses is in a few places, and cheaper to find there than by LPs of the whole."""
-
-
-class PaperRound:
-    """Lines 6 to 13 of Algorithm 1 to the letter, one root after another.
-
-    Parameters
-    ----------
-    finder : DijkstraFinder
-        Detects violations, exactly; has a ball around every violated root.
-    subproblems : ReferenceSolver
-        Solves Eq. (BendersSub) on a ball.
-    rows : {'split', 'aggregated'}
-        What a flow is turned into.
-    variant : MagnantiWong, optional
-        Add a second row for every violated root, by this variant of its subproblem.
-    """
-
-    def __init__(
-        self,
-        finder: DijkstraFinder,
-        subproblems: ReferenceSolver,
-        rows: RowKind,
-        variant: MagnantiWong | None = None,
-    ) -> None:
-        self._finder, self._subproblems = finder, subproblems
-        self._kind, self._variant = rows, variant
-
-    def separate(self, x: FloatArray, clock: Clock) -> Separation:
-        """Rows that cut off x, at least one for every violated root."""
-        with clock.measure("detection"):
-            violated = self._finder.find(x, clock)  # line 7
-        if not violated:
-            return Separation.nothing_violated()
-        z1, z2, failed = [], [], 0
-        with clock.measure("subproblems"):
-            for ball in violated:  # line 6
-                clock.check()
-                with clock.measure_one("subproblems"):
-                    flow = self._subproblems.solve_base(ball, x, clock)
-                    if self._variant is not None:
-                        other = self._subproblems.solve_magnanti_wong(ball, x, self._variant, clock)
-                with clock.measure_one("rows"):
-                    # A row that x hardly violates would not move the master: the loop could go on
-                    # for ever. Then the shortest cycles are the row.
-                    z1.append(self._row(ball, flow, x) or shortest_cycles(ball))  # line 8
-                    failed += flow.fallback
-                    if self._variant is not None:
-                        z2.append(self._row(ball, other, x) or Rows.empty())  # line 9
-                        failed += other.fallback
-        rows = Rows.concatenate(z1 + z2)  # line 10
-        return Separation(rows, len(violated), failed, satisfied=False)
-
-    def _row(self, ball: Ball, flow: Flow, x: FloatArray) -> Rows | None:
-        """The row of a flow, or the cycle inequalities that it is the sum of, if x violates it."""
-        paths = decompose(ball, flow)
-        rows = cycle_rows(ball, paths, x) if self._kind == "split" else aggregated_row(ball, paths)
-        return rows if len(rows) > 0 and rows.violation(x).max() > VIOLATION else None
-
-
-def make_engine(
-    graph: Graph,
-    cover: Cover,
-    options: Options,
-    seed: int,
-    device: Devices | Host,
-) -> Engine:
-    """The engine that the options ask for, on a device; 'auto' is explained in Options."""
-    choice = choose_engine(options, device)
-    if choice != "reference":
-        return batched_engine(choice, graph, cover, options, seed, device)
-    variant = None
-    if options.tau is not None:
-        variant = MagnantiWong(options.tau, options.direction, np.random.default_rng(seed))
-    finder = DijkstraFinder(graph, cover, options.ball_size)
-    return PaperRound(finder, ReferenceSolver(graph), options.rows, variant)
 
 
 class Benders:

@@ -13,6 +13,10 @@ from ..options import Options
 from .device.device_round import DeviceRound
 from .device.devices import Devices, Host, resolve
 from .packing import PackingEngine
+from .paper.dijkstra import DijkstraFinder
+from .paper.magnanti_wong import MagnantiWong
+from .paper.paper_round import PaperRound
+from .paper.reference import ReferenceSolver
 from .separation import Separation
 
 
@@ -42,17 +46,27 @@ def choose_engine(options: Options, device: Devices | Host) -> str:
     return "reference" if device.platform == "cpu" else "pdlp"
 
 
-def batched_engine(
-    choice: str,
+def make_engine(
     graph: Graph,
     cover: Cover,
     options: Options,
     seed: int,
     device: Devices | Host,
 ) -> Engine:
-    """An engine that takes all roots at once: 'packing' or 'pdlp'."""
+    """The engine that the options ask for, on a device; 'auto' is explained in Options."""
+    choice = choose_engine(options, device)
     if choice == "packing":
         return PackingEngine(graph, cover, options.ball_size)
+    if choice == "reference":
+        return _paper_round(graph, cover, options, seed)
     compilation_cache.enable()
     where = Devices((resolve("cpu"),), options.memory) if isinstance(device, Host) else device
     return DeviceRound(graph, cover, options, np.random.default_rng(seed), where)
+
+
+def _paper_round(graph: Graph, cover: Cover, options: Options, seed: int) -> PaperRound:
+    variant = None
+    if options.tau is not None:
+        variant = MagnantiWong(options.tau, options.direction, np.random.default_rng(seed))
+    finder = DijkstraFinder(graph, cover, options.ball_size)
+    return PaperRound(finder, ReferenceSolver(graph), options.rows, variant)

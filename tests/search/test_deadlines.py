@@ -24,7 +24,6 @@ from bdcc_jax.primal import (
     lp_guided,
 )
 from bdcc_jax.primal.kernighan_lin import improve
-from bdcc_jax.search.benders import PaperRound
 from bdcc_jax.separation import odd_wheels, packing, violations
 from bdcc_jax.separation.device import balls, batched, limits
 from bdcc_jax.separation.device.detection import Detector
@@ -34,6 +33,7 @@ from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
 from bdcc_jax.separation.paper.ball import VIOLATION
 from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
+from bdcc_jax.separation.paper.paper_round import PaperRound
 from bdcc_jax.separation.paper.reference import ReferenceSolver
 from bdcc_jax.separation.violations import violated_edges
 

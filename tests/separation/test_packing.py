@@ -17,11 +17,11 @@ from bdcc_jax import Graph, Options, solve
 from bdcc_jax.base.clock import Clock, TimeLimitReached
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.rows import Rows
-from bdcc_jax.search.benders import PaperRound
 from bdcc_jax.separation.device.device_round import DeviceRound
 from bdcc_jax.separation.device.devices import Devices
 from bdcc_jax.separation.packing import SLOW_LP, PackingEngine
 from bdcc_jax.separation.paper.ball import VIOLATION
+from bdcc_jax.separation.paper.paper_round import PaperRound
 from bdcc_jax.separation.separation import Separation
 from bdcc_jax.separation.violations import violated_edges
 

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import dijkstra
 from bdcc_jax import Graph, Options
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
-from bdcc_jax.search.benders import make_engine
+from bdcc_jax.separation.engine import make_engine
 from bdcc_jax.separation.paper.ball import VIOLATION
 from bdcc_jax.separation.paper.dijkstra import DijkstraFinder
 from bdcc_jax.separation.paper.magnanti_wong import MagnantiWong
