@@ -1,10 +1,11 @@
-"""Check a result without trusting the solver; the checker itself is ``proofs/verify.py``."""
+"""Check a result without trusting the solver; the checker itself is ``proofs/checker``."""
 
 from typing import Any
 
 from .instance.graph import Graph
-from .proofs import verify as checker
-from .proofs.verify import Rejected, Verdict
+from .proofs.checker import verify as checker
+from .proofs.checker.reading import Rejected
+from .proofs.checker.verify import Verdict
 
 __all__ = ["Rejected", "Verdict", "verify"]
 

@@ -8,6 +8,9 @@ from families import joined, wheel
 
 from bdcc_jax import Options, solve
 from bdcc_jax.base.clock import Clock
+from bdcc_jax.proofs.checker.labelled_graph import LabelledGraph
+from bdcc_jax.proofs.checker.reading import Account
+from bdcc_jax.proofs.checker.rules import Prover
 from bdcc_jax.search.branching import BranchAndBound
 
 BARE = Options(presolve=False, heuristics=False, odd_wheels=False)
@@ -25,6 +28,12 @@ def signed_again(certificate):
     content = {key: value for key, value in certificate.items() if key != "digest"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return {**content, "digest": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def proven_bound(shift, n, weights, proof):
+    """What a proof proves of n nodes, with weights in units of ``2**-shift``."""
+    account = Account(shift)
+    return Prover(account).prove(LabelledGraph([0] * n, weights, account), proof)
 
 
 def claimed(monkeypatch):

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..io import FormatError
 from ..io.files import read_bytes
-from ..proofs.verify import Rejected, Verdict, verify
+from ..proofs.checker.reading import Rejected
+from ..proofs.checker.verify import Verdict, verify
 from .common import Parser, bad_input, complain, say
 from .instance import add_constraints, add_format, add_instance, constrained, read_instance
 

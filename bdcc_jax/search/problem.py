@@ -33,7 +33,7 @@ class Problem:
     - ``refined`` makes a clustering that counts of any labels;
     - ``separators`` find rows: at least one that x violates wherever x is integral and is no
       clustering that counts. Rows are valid for all clusterings that count, and each kind has its
-      words in ``proofs/rows_in_nodes.py`` and its check in ``proofs/verify.py``;
+      words in ``proofs/rows_in_nodes.py`` and its check in ``proofs/checker/rows.py``;
     - ``contradiction`` sees that no clustering that counts makes some decisions. It may miss that:
       then the LP becomes infeasible once it has the rows, which proves as much;
     - ``start`` has first rows;

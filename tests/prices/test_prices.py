@@ -18,9 +18,11 @@ from bdcc_jax.prices.clusters import Clusters
 from bdcc_jax.prices.exhaustive import tried
 from bdcc_jax.prices.surplus_proof import prove
 from bdcc_jax.prices.worth import Worth, anchors, core
+from bdcc_jax.proofs.checker.labelled_graph import LabelledGraph
+from bdcc_jax.proofs.checker.prices import Sets
+from bdcc_jax.proofs.checker.reading import Account, Rejected
+from bdcc_jax.proofs.checker.rules import Prover
 from bdcc_jax.proofs.price_leaf import PriceLeaf
-from bdcc_jax.proofs.verify import Rejected, _Graph, _Prover
-from bdcc_jax.proofs.verify_prices import Sets
 
 SHIFT = 100
 KINDS = ("whole", "normal", "signs", "forbidden", "attractive", "repulsive")
@@ -78,9 +80,10 @@ def verified(graph: Graph, leaf: PriceLeaf | dict) -> float:
     said = leaf if isinstance(leaf, dict) else leaf.to_dict(graph.n, [])
     pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
     weights = {pair: int(w * 2**SHIFT) for pair, w in pairs}
-    prover, arguments = _Prover(SHIFT), {key: said[key] for key in said if key != "rule"}
+    account, arguments = Account(SHIFT), {key: said[key] for key in said if key != "rule"}
+    checked = LabelledGraph([0] * graph.n, weights, account)
     # Not through prove, which rounds bounds up to a multiple of the unit.
-    return prover._by_prices(_Graph([0] * graph.n, weights, prover), **arguments) / 2**SHIFT
+    return Prover(account)._by_prices(checked, **arguments) / 2**SHIFT
 
 
 @pytest.mark.parametrize("kind", KINDS)

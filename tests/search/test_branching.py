@@ -5,6 +5,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from certificates import proven_bound
 from families import wheel
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,6 @@ from bdcc_jax.lp.master import Master, MasterFailed
 from bdcc_jax.lp.rough_master import RoughMaster
 from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.branching_proof import Branching, Contradiction, Fork, Leaf
-from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search.bounds import Bounds
 from bdcc_jax.search.branching import BranchAndBound, Node
 from bdcc_jax.separation.complete import CompleteGraphRows
@@ -48,7 +48,7 @@ def proven(graph: Graph, tree: BranchAndBound) -> float:
     unit = 2.0**100
     pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
     weights = {pair: int(w * unit) for pair, w in pairs}
-    return _Prover(100).bound(graph.n, weights, tree.lower_bound.proof.to_dict()) / unit
+    return proven_bound(100, graph.n, weights, tree.lower_bound.proof.to_dict()) / unit
 
 
 @pytest.mark.parametrize("rough", [False, True])
@@ -101,7 +101,7 @@ def test_decisions_that_contradict_each_other_are_a_leaf():
     leaf = Branching(graph, Rows.empty(), [node.why]).proof.to_dict()
     price = 2**2148  # what the checker takes for deciding otherwise
     weights = {(0, 1): 2**100 + price, (0, 2): 2**100 - price, (1, 2): price - 2**100}
-    assert _Prover(100).bound(3, weights, leaf) + price >= 4 * 2**100
+    assert proven_bound(100, 3, weights, leaf) + price >= 4 * 2**100
 
 
 def test_certificates_of_trees_have_all_kinds_of_leaves():
@@ -157,7 +157,7 @@ def test_a_tree_of_any_depth_can_be_written_and_checked():
     nodes = [forks[0], *(node for fork in forks[1:] for node in (nothing, fork)), nothing, nothing]
     proof = Branching(graph, Rows.empty(), nodes)
     weights = {(0, 1): 1 << 64, (0, 2): 1 << 64, (1, 2): -1 << 64}
-    assert _Prover(64).bound(3, weights, proof.proof.to_dict()) == -1 << 64
+    assert proven_bound(64, 3, weights, proof.proof.to_dict()) == -1 << 64
 
 
 @settings(max_examples=60)

@@ -4,6 +4,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from certificates import proven_bound
 from oracles import all_cuts, brute_force
 
 from bdcc_jax import Graph
@@ -12,7 +13,6 @@ from bdcc_jax.base.workers import open_threads
 from bdcc_jax.instance.completion import completed
 from bdcc_jax.lp.master import MasterFailed
 from bdcc_jax.proofs.branching_proof import Branching
-from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search import dense_tree, priced_leaf, priced_tree
 from bdcc_jax.search.bounds import Bounds
 from bdcc_jax.search.dense_tree import DenseTree
@@ -58,7 +58,7 @@ def proven(graph: Graph, tree: PricedTree) -> float:
     unit = 2.0**100
     pairs = zip(map(tuple, graph.edges.tolist()), graph.weights.tolist(), strict=True)
     weights = {pair: int(w * unit) for pair, w in pairs}
-    return _Prover(100).bound(graph.n, weights, tree.lower_bound.proof.to_dict()) / unit
+    return proven_bound(100, graph.n, weights, tree.lower_bound.proof.to_dict()) / unit
 
 
 def decisions_hold(graph: Graph, tree: PricedTree, cuts: np.ndarray) -> None:

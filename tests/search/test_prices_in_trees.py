@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from certificates import proven_bound
 from oracles import brute_force
 
 from bdcc_jax import Graph, Options, solve, verify
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.completion import completed
 from bdcc_jax.proofs.branching_proof import Branching
-from bdcc_jax.proofs.verify import _Prover
 from bdcc_jax.search import dense_tree, priced_leaf, priced_tree, semidefinite_tree
 from bdcc_jax.search.bounds import Bounds
 from bdcc_jax.search.dense_tree import DenseTree
@@ -88,7 +88,7 @@ def test_what_a_tree_has_proven_holds_at_any_time(seed, kind, at_once):
         found = tree.lower_bound
         assert before - 1e-9 <= found.value
         before = found.value
-        proven = _Prover(100).bound(graph.n, weights, found.proof.to_dict()) / unit
+        proven = proven_bound(100, graph.n, weights, found.proof.to_dict()) / unit
         assert found.value - 1e-9 <= proven
         assert proven <= max(optimum, bounds.upper)
         assert min(found.value, bounds.cutoff) <= optimum

@@ -19,7 +19,7 @@ from bdcc_jax.lp.dual_ascent.padding import room
 from bdcc_jax.lp.lagrangian import Lagrangian
 from bdcc_jax.lp.rows import Rows
 from bdcc_jax.proofs.certificate import certificate, relaxed_bound
-from bdcc_jax.proofs.verify import verify
+from bdcc_jax.proofs.checker.verify import verify
 from benchmarks.exact_optimum import exact_optimum
 
 KINDS = ("normal", "ties")

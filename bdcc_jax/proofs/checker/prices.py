@@ -97,13 +97,8 @@ class Sets:
                 found.append(j)
         total = 0
         for c, nodes in enumerate(classes):
-            total += max(
-                0,
-                *(
-                    gains[j] + sum(max(0, *(worth[j][i] for i in b)) for b in classes[:c])
-                    for j in nodes
-                ),
-            )
+            before = {j: sum(max(0, *(worth[j][i] for i in b)) for b in classes[:c]) for j in nodes}
+            total += max(0, *(gains[j] + before[j] for j in nodes))
         return total
 
     def _by_cuts(self, gains: dict[int, int], rows: Any, gram: Any) -> int:

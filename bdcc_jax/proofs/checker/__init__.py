@@ -1,0 +1,1 @@
+"""The checker of certificates: standard library only, and nothing of the solver."""
