@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from .attempt import Attempt
 from .base import processes
 from .base.clock import Clock
 from .base.workers import usable_cores
@@ -18,10 +19,10 @@ from .combinations import check_together
 from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Failure, Result
+from .search.arguments import check_arguments
 from .separation.device.devices import Devices, Host
 from .separation.device.pool import Pool
 from .show.batch_progress import BatchPrinter
-from .solve import Attempt, check_arguments
 from .weights import SuspiciousWeights, suspicion
 
 POOLED = 64

@@ -21,13 +21,14 @@ except ImportError as missing:
         f"CorrelationClustering needs scikit-learn: {install_hint('sklearn')}"
     ) from missing
 
+from .attempt import solve_graph
 from .base.arrays import FloatArray
 from .graphs import similarity_graph
 from .instance.constraints import Groups, Pairs
 from .instance.graph import Graph
 from .io.unsigned_graph import MAX_PAIRS, check_pairs
 from .options import Options
-from .solve import modelled, solve, solve_graph
+from .solve import modelled, solve
 
 AFFINITIES = ("rbf", "cosine", "correlation", "precomputed")
 

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from bdcc_jax.solve import check_arguments
+from bdcc_jax.search.arguments import check_arguments
 
 
 class Pending(int):

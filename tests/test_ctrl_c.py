@@ -113,17 +113,17 @@ def test_ctrl_c_at_any_moment_with_a_checkpoint(tmp_path):
 @pytest.mark.parametrize(
     "place",
     [
-        "bdcc_jax.solve.Clock",
-        "bdcc_jax.solve.view",
-        "bdcc_jax.solve.Job",
+        "bdcc_jax.attempt.Clock",
+        "bdcc_jax.show.progress.view",
+        "bdcc_jax.attempt.Job",
         "bdcc_jax.show.progress.ProgressPrinter.start",
         "bdcc_jax.show.progress.ProgressPrinter.close",
-        "bdcc_jax.solve.Bounds",
+        "bdcc_jax.attempt.Bounds",
         "bdcc_jax.search.strategy.presolve",
         "bdcc_jax.primal.heuristics.local_search",
         "bdcc_jax.search.strategy.Benders",
-        "bdcc_jax.solve.release_scheduler",
-        "bdcc_jax.solve.Result",
+        "bdcc_jax.attempt.release_scheduler",
+        "bdcc_jax.attempt.Result",
     ],
 )
 def test_ctrl_c_in_a_place(place, monkeypatch, capsys):

@@ -25,8 +25,8 @@ from ..io import FormatError, write_labels
 from ..io.files import write_bytes
 from ..options import Options
 from ..result import Failure, Result, Status
+from ..search.arguments import check_arguments
 from ..show.batch_progress import BatchPrinter
-from ..solve import check_arguments
 from .common import (
     BAD_INPUT,
     INTERRUPTED,

@@ -4,11 +4,12 @@ import argparse
 import json
 from math import inf
 
+from ..attempt import solve_graph
 from ..base.records import Progress, relative_gap
 from ..io import read_labels
 from ..result import Result, Status
+from ..search.arguments import check_initial
 from ..separation.device import devices
-from ..solve import check_initial, solve_graph
 from .common import Parser, at_least_0, bad_input, finite, say
 from .instance import (
     add_constraints,

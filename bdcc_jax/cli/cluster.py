@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..attempt import solve_graph
 from ..io.arrow import require_pyarrow
 from ..result import Status
+from ..search.arguments import check_arguments
 from ..separation.device import devices
 from ..show.stages import Stages
-from ..solve import check_arguments, solve_graph
 from ..tables import Clusters
 from ..tables.clusters import clusters_of, read_pairs
 from ..tables.files import SUFFIXES, check_table_target, write_table

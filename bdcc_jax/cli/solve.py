@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from ..attempt import solve_graph
 from ..base.arrays import IntArray
 from ..combinations import check_together
 from ..io import read_labels, write_labels
@@ -15,11 +16,11 @@ from ..io.files import check_target, write_bytes
 from ..io.labels import check_labels_target
 from ..report import html_report
 from ..result import Result, Status
+from ..search.arguments import check_initial
 from ..search.checkpoint import Checkpoint
 from ..search.terms import Terms
 from ..separation.device import devices
 from ..show.plots import require_matplotlib
-from ..solve import check_initial, solve_graph
 from .common import Parser, at_least_0, bad_input, before_line, exit_code, finite, say
 from .instance import (
     add_constraints,

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..attempt import solve_graph
 from ..base.environment import package_version
 from ..base.records import Status, Stop, relative_gap
 from ..base.sums import common_unit, sum_up
 from ..options import Options
 from ..search.bounds import MOST, TOLERANCE
-from ..solve import solve_graph
 from .ascent import Effort
 from .budget import Budget
 from .levels import Keep, Labelling, Ladder, Summaries, costs, label, proofs

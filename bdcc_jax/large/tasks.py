@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from ..attempt import solve_graph
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.sums import common_unit, exact_sum, sum_down, sum_up
 from ..instance.graph import Graph
 from ..io.files import FormatError
 from ..options import Options
-from ..solve import solve_graph
 from .ascent import Effort, Relaxed, relax, relax_and_cluster
 from .faces import Rest, cluster_rest, open_edges, open_nodes, price_rest
 from .store import BlockStore

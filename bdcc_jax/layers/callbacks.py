@@ -15,7 +15,7 @@ from ..base.arrays import FloatArray
 from ..batch import Batch
 from ..instance.graph import Graph
 from ..result import Failure, Status
-from ..solve import check_arguments
+from ..search.arguments import check_arguments
 from .edges import Edges
 
 

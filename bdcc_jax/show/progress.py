@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
 from ..base.clock import Clock
 from ..base.environment import install_hint
 from ..base.records import Progress, Round
 from ..base.streams import show
+from ..search.reporter import Callback
 from .columns import HEADINGS, cells
 
 if TYPE_CHECKING:
@@ -40,6 +43,30 @@ def view(wish: ProgressChoice, clock: Clock) -> ProgressPrinter | LiveTable | No
             raise ImportError(message) from error
         return ProgressPrinter()
     return LiveTable(clock) if wish == "live" or on_terminal() else ProgressPrinter()
+
+
+@contextmanager
+def shown(wish: ProgressChoice, clock: Clock, callback: Callback | None) -> Iterator[Callback]:
+    """Show the rounds of a solve inside the block; gives what is to see them, the callback too."""
+    shows = view(wish, clock)
+
+    def observe(state: Progress) -> bool:
+        if shows is not None:
+            shows(state)
+        return bool(callback(state)) if callback is not None else False
+
+    if shows is None:
+        yield observe
+        return
+    try:
+        shows.start()
+        yield observe
+    finally:
+        try:
+            shows.close()
+        except KeyboardInterrupt:
+            shows.close()  # or it would go on to draw
+            raise
 
 
 def _line(texts: tuple[str, ...]) -> str:

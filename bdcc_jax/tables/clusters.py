@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from ..attempt import solve_graph
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
 from ..io import arrow
 from ..options import Options
 from ..result import Result
+from ..search.arguments import check_arguments
 from ..search.reporter import Callback
 from ..show.progress import ProgressChoice
 from ..show.stages import Stages
-from ..solve import check_arguments, solve_graph
 from ..weights import SuspiciousWeights, suspicion
 from .columns import PairColumns, pair_columns, record_columns
 from .confidence import confidences

@@ -107,7 +107,7 @@ def test_the_same_with_any_number_of_processes(name, monkeypatch):
     monkeypatch.setattr(worker_processes, "map", seen_map)
     alone = solve(graph, options=replace(options, threads=1))
     assert not seen
-    monkeypatch.setattr(sys.modules["bdcc_jax.solve"], "LARGE", 0)
+    monkeypatch.setattr(sys.modules["bdcc_jax.attempt"], "LARGE", 0)
     for threads in (2, 3):
         together = solve(graph, options=replace(options, threads=threads))
         assert without_search(together) == without_search(alone)
@@ -310,7 +310,7 @@ def test_batches_share_the_threads(monkeypatch):
         seen.append(number)
         return open_threads(number)
 
-    monkeypatch.setattr(sys.modules["bdcc_jax.solve"], "open_threads", noted)
+    monkeypatch.setattr(sys.modules["bdcc_jax.attempt"], "open_threads", noted)
     graphs = [random_graph(np.random.default_rng(k), 8, 0.8) for k in range(4)]
     results = solve_batch(graphs, workers=2, options=Options(threads=6))
     assert seen == [3] * 4
