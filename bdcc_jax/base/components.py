@@ -1,4 +1,4 @@
-"""Labels of nodes. Components by union-find: SciPy's need a matrix first, which costs more."""
+"""Components of a graph, by union-find: SciPy's need a matrix first, which costs more."""
 
 import numpy as np
 
@@ -25,20 +25,6 @@ def connected_components(n: int, u: IntArray, v: IntArray, kept: BoolArray) -> I
         else:
             labels[node] = labels[leader]
     return labels
-
-
-@compiled
-def first_appearance(labels: IntArray, bound: int) -> IntArray:
-    """Renumber labels from 0 .. bound - 1 in the order of their first appearance."""
-    number = np.full(bound, -1)
-    renumbered = np.empty(len(labels), np.int64)
-    count = 0
-    for i in range(len(labels)):
-        if number[labels[i]] < 0:
-            number[labels[i]] = count
-            count += 1
-        renumbered[i] = number[labels[i]]
-    return renumbered
 
 
 @borrowing

@@ -10,10 +10,12 @@ So labels say all; the classes follow. Two clusters may have the same class.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..base.arrays import FloatArray, IntArray
+from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.validation import plain_array
 
 
@@ -62,3 +64,11 @@ def best_classes(costs: FloatArray, labels: IntArray) -> IntArray:
     """
     classes: IntArray = costs_of_clusters(costs, labels).argmin(axis=1)[labels]
     return classes
+
+
+def check_possible(costs: FloatArray, joined: IntArray, name: Callable[[int], Hashable]) -> None:
+    """Refuse must-links, which make clusters of nodes, between nodes without a common class."""
+    impossible: BoolArray = np.isinf(costs_of_clusters(costs, joined)).min(axis=1)
+    if impossible.any():
+        nodes = [name(int(v)) for v in np.flatnonzero(impossible[joined])[:5]]
+        raise ValueError(f"unaries: must_link joins nodes without a common class, {nodes}")

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.labels import canonical_labels
 from ..base.sums import sum_down, sum_parallel_pairs, sum_up
-from .graph import Graph, canonical_labels
+from .graph import Graph
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
-from ..base.components import connected_components, first_appearance
+from ..base.components import connected_components
+from ..base.labels import canonical_labels
 from ..base.sums import exact_sum, sum_down
 from ..base.validation import (
     canonical_edges,
@@ -25,19 +26,16 @@ from ..base.validation import (
     node_names,
     plain_array,
     real_weights,
-    unless_ids,
 )
 from ..combinations import check_together
-from .classes import best_classes, class_costs, costs_of_clusters
+from .classes import best_classes, check_possible, class_costs
 from .constraints import NONE, Constraints, Groups, NodeOf, Pairs, pairs_of
 from .matrix import edges_of_matrix
+from .named_edges import edges_of_networkx, edges_of_table
 
 if TYPE_CHECKING:  # optional at run time
     import networkx as nx
     import pandas as pd
-
-_TABLE = 2**22
-"""Labels below this are renumbered by a table, larger ones by sorting."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -236,7 +234,7 @@ class Graph:
         graph = self._with(constraints=constraints)
         check_together(graph.features)
         constraints.check(self.n, self.name)
-        check_possible(graph)
+        graph._check_classes()
         return graph
 
     def classified(self, unaries: ArrayLike) -> Graph:
@@ -263,8 +261,12 @@ class Graph:
             raise ValueError("the graph has unaries already; give all costs in one array")
         graph = self._with(unaries=class_costs(unaries, self.n))
         check_together(graph.features)
-        check_possible(graph)
+        graph._check_classes()
         return graph
+
+    def _check_classes(self) -> None:
+        if self.unaries is not None and len(self.constraints.must_link):
+            check_possible(self.unaries, self.constraints.joined(self.n), self.name)
 
     def classes(self, labels: ArrayLike) -> IntArray | None:
         """The class of every node if every cluster has its best one; None without classes."""
@@ -362,18 +364,7 @@ class Graph:
         >>> Graph.from_networkx(G).names
         ('a', 'b')
         """
-        names = list(G.nodes)
-        index = {name: i for i, name in enumerate(names)}
-        rows = list(G.edges(data=weight, default=None))
-        for a, b, value in rows:
-            if value is None:
-                signed = any("sign" in data for *_, data in G.edges(data=True))
-                raise ValueError(
-                    f"edge ({a!r}, {b!r}) has no attribute {weight!r}"
-                    + ("; bdcc_jax.graphs.signed_graph reads the attribute 'sign'" * signed)
-                )
-        pairs = [(index[a], index[b]) for a, b, _ in rows]
-        return cls(len(names), pairs, [value for *_, value in rows], unless_ids(names))
+        return cls(*edges_of_networkx(G, weight))
 
     @classmethod
     def from_scipy(cls, A: Any) -> Graph:
@@ -432,18 +423,7 @@ class Graph:
         >>> Graph.from_pandas(df, "a", "b", "w").names
         ('x', 'y', 'z')
         """
-        import pandas as pd
-
-        for column in (source, target, weight):
-            if column not in df.columns:
-                raise ValueError(f"the table has no column {column!r}; it has {list(df.columns)}")
-        ends = pd.concat([df[source], df[target]], ignore_index=True)
-        if ends.isna().any():
-            row = int(np.flatnonzero(ends.isna())[0]) % len(df)
-            raise ValueError(f"row {row} of the table has no node name")
-        codes, names = pd.factorize(ends, sort=True)
-        pairs = codes.reshape(2, -1).T
-        return cls(len(names), pairs, df[weight].to_numpy(), unless_ids(names.tolist()))
+        return cls(*edges_of_table(df, source, target, weight))
 
     def __repr__(self) -> str:
         return (
@@ -528,17 +508,6 @@ class Graph:
         return connected_components(self.n, self.edges[:, 0], self.edges[:, 1], kept)
 
 
-def check_possible(graph: Graph) -> None:
-    """Refuse must-links between nodes that have no class in common."""
-    if graph.unaries is None or len(graph.constraints.must_link) == 0:
-        return
-    joined = graph.constraints.joined(graph.n)
-    impossible: BoolArray = np.isinf(costs_of_clusters(graph.unaries, joined)).min(axis=1)
-    if impossible.any():
-        nodes = [graph.name(int(v)) for v in np.flatnonzero(impossible[joined])[:5]]
-        raise ValueError(f"unaries: must_link joins nodes without a common class, {nodes}")
-
-
 @compiled
 def _refined(
     n: int, edges: IntArray, weights: FloatArray, labels: IntArray
@@ -551,20 +520,3 @@ def _refined(
     for e in range(len(weights)):
         kept[e] = finer[u[e]] != finer[v[e]]
     return finer, kept
-
-
-def canonical_labels(labels: ArrayLike) -> IntArray:
-    """Renumber labels 0, 1, ... in the order of their first appearance.
-
-    Examples
-    --------
-    >>> canonical_labels([7, 7, 2, 7, 5]).tolist()
-    [0, 0, 1, 0, 2]
-    """
-    labels = np.asarray(labels)
-    if labels.size and labels.dtype.kind == "i" and 0 <= labels.min() <= labels.max() < _TABLE:
-        return first_appearance(labels.astype(np.int64), int(labels.max()) + 1)
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]

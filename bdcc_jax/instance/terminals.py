@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
+from ..base.labels import canonical_labels
 from .classes import best_classes, costs_of_clusters
-from .graph import Graph, canonical_labels
+from .graph import Graph
 
 
 class TerminalGraph(Graph):

@@ -19,10 +19,11 @@ from itertools import pairwise
 import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
+from ..base.labels import canonical_labels
 from ..base.sums import exact_sum, exact_unit, sum_down, sum_up
 from .constraints import pairs_within
 from .contraction import contract, sum_parallel
-from .graph import Graph, canonical_labels
+from .graph import Graph
 
 ROUNDING = 1e-12
 """Sums of positive weights are rounded up by this share, where float64 does not hold them."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
-from ..instance.graph import canonical_labels
+from ..base.labels import canonical_labels
 from . import hdf5, npz
 from .files import FormatError, check_target, read_bytes, suffix_of, write_bytes
 

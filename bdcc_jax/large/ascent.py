@@ -8,8 +8,9 @@ import numpy as np
 from ..base import compilation_cache
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.labels import canonical_labels
 from ..base.sums import sum_down
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from ..lp.dual_ascent import DualAscent
 from ..primal.fusion import fuse
 from ..primal.greedy_additive import greedy_additive

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.labels import canonical_labels
 from ..base.sums import sum_down
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from ..instance.nested_order import nested_order
 from .multigraph import RESIDUE
 from .reduction import reduced

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..base.arrays import FloatArray, IntArray
 from ..base.compiled import borrowing, compiled, inlined
-from ..base.components import find, first_appearance
+from ..base.components import find
+from ..base.labels import first_appearance
 
 Array = TypeVar("Array", IntArray, FloatArray)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.arrays import BoolArray, IntArray
 from ..base.compiled import borrowing, compiled
-from ..base.components import first_appearance
+from ..base.labels import first_appearance
 from .links import Links
 from .randomness import State, below, uniform
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.labels import canonical_labels
 from ..instance.classes import costs_of_clusters
 from ..instance.contraction import sum_parallel
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from ..instance.terminals import TerminalGraph
 from .classified import classified_search, cost, joined, moved
 from .greedy_additive import greedy_additive

@@ -11,9 +11,10 @@ from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
+from ..base.labels import canonical_labels
 from ..base.sums import exact_sum
 from ..instance.classes import best_classes, costs_of_clusters
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from .local_search import local_search
 
 LEAST_GAIN = 1e-9

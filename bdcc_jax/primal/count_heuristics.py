@@ -6,7 +6,8 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels
+from ..instance.graph import Graph
 from ..separation.counts import shortest_forest
 from .counted import counted
 from .heuristics import Heuristics, Search

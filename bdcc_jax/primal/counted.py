@@ -13,7 +13,8 @@ from ..base.arrays import FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
 from ..base.heap import Heap, new_heap, pop, put
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels
+from ..instance.graph import Graph
 
 LEAST_GAIN = 1e-9
 """Moves that gain less than this part of the largest |w| are rounding errors."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
-from ..base.components import first_appearance
+from ..base.labels import first_appearance
 from .links import Links
 from .randomness import State, below, uniform
 

@@ -23,9 +23,10 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.compiled import compiled
-from ..base.components import connected_components, first_appearance
+from ..base.components import connected_components
 from ..base.heap import new_heap
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels, first_appearance
+from ..instance.graph import Graph
 from .annealing import anneal
 from .dense_annealing import Matrix, anneal_dense, is_compact, new_matrix
 from .greedy_additive import contract

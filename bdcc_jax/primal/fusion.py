@@ -5,8 +5,9 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
 from ..base.clock import Clock
+from ..base.labels import canonical_labels
 from ..instance.contraction import sum_parallel
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
 

@@ -7,7 +7,8 @@ from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
 from ..base.heap import Heap, new_heap, pop, put, remove
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels
+from ..instance.graph import Graph
 
 
 def greedy_additive(

@@ -7,7 +7,8 @@ from ..base.adjacency import Adjacency, adjacency
 from ..base.arrays import BoolArray, IntArray
 from ..base.clock import Clock
 from ..base.compiled import compiled
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels
+from ..instance.graph import Graph
 from .clusters import Clusters, new_clusters, new_label
 from .exchange import Search, exchange, new_search, tick
 from .links import Links

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
 from ..base.clock import Clock
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels
+from ..instance.graph import Graph
 from .annealing import anneal
 from .evolution import Evolution
 from .greedy_additive import greedy_additive

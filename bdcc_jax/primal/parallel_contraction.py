@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
 from ..base.clock import Clock
-from ..instance.graph import Graph, canonical_labels
+from ..base.labels import canonical_labels
+from ..instance.graph import Graph
 
 SMALLEST = 1024
 """Smaller instances are padded to so many nodes and edges."""

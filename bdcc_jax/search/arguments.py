@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base.arrays import IntArray
+from ..base.labels import canonical_labels
 from ..combinations import check_together
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from ..options import Options, as_amount, as_count
 from ..separation.device import devices
 from ..separation.device.devices import Devices, Host

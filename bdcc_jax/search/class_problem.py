@@ -13,9 +13,10 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.labels import canonical_labels
 from ..instance.classes import costs_of_clusters
 from ..instance.cover import vertex_cover
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from ..instance.terminals import TerminalGraph
 from ..lp.rows import Rows
 from ..primal.class_heuristics import ClassHeuristics

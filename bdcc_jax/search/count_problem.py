@@ -13,9 +13,10 @@ import numpy as np
 
 from ..base.arrays import BoolArray, FloatArray, IntArray
 from ..base.clock import Clock
+from ..base.labels import canonical_labels
 from ..instance.completion import MOST_PAIRS, is_complete
 from ..instance.cover import vertex_cover
-from ..instance.graph import Graph, canonical_labels
+from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..primal.count_heuristics import CountHeuristics
 from ..primal.counted import counted, merged_freely, split_freely

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
 from bdcc_jax.base.components import connected_components
-from bdcc_jax.instance.graph import canonical_labels
+from bdcc_jax.base.labels import canonical_labels
 
 
 def by_scipy(n, u, v):

@@ -5,8 +5,8 @@ import pytest
 from oracles import brute_force, partitions, random_graph
 
 from bdcc_jax import Graph
+from bdcc_jax.base.labels import canonical_labels
 from bdcc_jax.instance.enumeration import MOST_NODES, best_of_all, clusterings
-from bdcc_jax.instance.graph import canonical_labels
 
 BELL = [1, 1, 2, 5, 15, 52, 203, 877, 4140]
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bdcc_jax import Graph
+from bdcc_jax.base.labels import canonical_labels
 from bdcc_jax.base.validation import MAX_NODES
-from bdcc_jax.instance.graph import canonical_labels
 from bdcc_jax.io.convert import as_graph
 
 EDGES = [(0, 1), (0, 2), (1, 3)]
@@ -273,10 +273,6 @@ def test_disagreement_is_the_objective_shifted(instance, labels):
     assert graph.disagreement(labels) == graph.objective(labels) - graph.negative_sum
     assert graph.disagreement(labels) >= 0
     assert graph.objective(labels) == graph.objective(canonical_labels(labels))
-
-
-def test_canonical_labels():
-    assert canonical_labels(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
 
 
 # One test per error message

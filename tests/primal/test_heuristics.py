@@ -9,7 +9,7 @@ from oracles import brute_force, random_graph
 
 from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock
-from bdcc_jax.instance.graph import canonical_labels
+from bdcc_jax.base.labels import canonical_labels
 from bdcc_jax.primal import Evolution, fuse, greedy_additive, kernighan_lin, local_search, lp_guided
 from bdcc_jax.primal.kernighan_lin import improve
 

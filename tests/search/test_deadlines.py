@@ -11,9 +11,9 @@ from families import planar, wheel, wheel_solution
 
 from bdcc_jax import Graph, Options
 from bdcc_jax.base.clock import Clock, TimeLimitReached
+from bdcc_jax.base.labels import canonical_labels
 from bdcc_jax.instance import cover
 from bdcc_jax.instance.cover import vertex_cover
-from bdcc_jax.instance.graph import canonical_labels
 from bdcc_jax.primal import (
     annealing,
     evolution,
