@@ -1,11 +1,9 @@
 """One solve of a graph, from arguments to a result."""
 
 import logging
-from collections.abc import Sequence
 from functools import partial
 from os import PathLike
 
-import jax
 from numpy.typing import ArrayLike
 
 from .base.arrays import IntArray
@@ -26,7 +24,7 @@ from .search.problems import problem_of
 from .search.reporter import Callback, Reporter
 from .search.strategy import strategy
 from .search.terms import Terms
-from .separation.device.devices import Devices, Host
+from .separation.device.devices import DeviceChoice, Devices, Host
 from .show.progress import ProgressChoice, shown
 
 logger = logging.getLogger(__name__)
@@ -38,7 +36,7 @@ LARGE = 2_000_000
 def solve_graph(
     graph: Graph,
     *,
-    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    device: DeviceChoice = "auto",
     time_limit: float | None = None,
     gap: float = 0.0,
     seed: int = 0,

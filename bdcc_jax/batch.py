@@ -9,8 +9,6 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import Any
 
-import jax
-
 from .attempt import Attempt
 from .base import processes
 from .base.clock import Clock
@@ -20,7 +18,7 @@ from .io.convert import GraphLike, as_graph
 from .options import Options, as_amount, as_count
 from .result import Failure, Result
 from .search.arguments import check_arguments
-from .separation.device.devices import Devices, Host
+from .separation.device.devices import DeviceChoice, Devices, Host
 from .separation.device.pool import Pool
 from .show.batch_progress import BatchPrinter
 from .weights import SuspiciousWeights, suspicion
@@ -65,7 +63,7 @@ Place = Callable[[int], AbstractContextManager[Devices | Host]]
 def solve_batch(
     graphs: Iterable[GraphLike],
     *,
-    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    device: DeviceChoice = "auto",
     time_limit: float | None = None,
     time_limit_each: float | None = None,
     gap: float = 0.0,

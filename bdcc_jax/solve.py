@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
-import jax
 from numpy.typing import ArrayLike
 
 from .attempt import solve_graph
@@ -15,6 +14,7 @@ from .io.convert import GraphLike, as_graph
 from .options import Options
 from .result import Result
 from .search.reporter import Callback
+from .separation.device.devices import DeviceChoice
 from .show.progress import ProgressChoice
 from .weights import SuspiciousWeights, suspicion
 
@@ -22,7 +22,7 @@ from .weights import SuspiciousWeights, suspicion
 def solve(
     graph: GraphLike,
     *,
-    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    device: DeviceChoice = "auto",
     time_limit: float | None = None,
     gap: float = 0.0,
     seed: int = 0,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import jax
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,7 +12,7 @@ from ..combinations import check_together
 from ..instance.graph import Graph
 from ..options import Options, as_amount, as_count
 from ..separation.device import devices
-from ..separation.device.devices import Devices, Host
+from ..separation.device.devices import DeviceChoice, Devices, Host
 
 DEFAULT = Options()
 
@@ -29,7 +28,7 @@ class Arguments(NamedTuple):
 
 
 def check_arguments(
-    device: str | jax.Device | Sequence[str | jax.Device],
+    device: DeviceChoice,
     time_limit: float | None,
     gap: float,
     seed: int,

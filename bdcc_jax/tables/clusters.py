@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
-
 from ..attempt import solve_graph
 from ..base.arrays import FloatArray, IntArray
 from ..instance.graph import Graph
@@ -19,6 +17,7 @@ from ..options import Options
 from ..result import Result
 from ..search.arguments import check_arguments
 from ..search.reporter import Callback
+from ..separation.device.devices import DeviceChoice
 from ..show.progress import ProgressChoice
 from ..show.stages import Stages
 from ..weights import SuspiciousWeights, suspicion
@@ -94,7 +93,7 @@ def cluster(
     threshold: float = 0.5,
     clip: float = CLIP,
     one_per_dataset: bool = False,
-    device: str | jax.Device | Sequence[str | jax.Device] = "auto",
+    device: DeviceChoice = "auto",
     time_limit: float | None = None,
     gap: float = 0.0,
     seed: int = 0,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from typing import TypeAlias
 
 import jax
 
@@ -15,6 +16,9 @@ from .batched import Settings, solve_batch
 from .flow_lps import Problems
 from .limits import Check
 from .paths_of_flow import Chains
+
+DeviceChoice: TypeAlias = str | jax.Device | Sequence[str | jax.Device]
+"""What a caller may ask for; see :func:`bdcc_jax.solve`."""
 
 INSTALL_HINT = f"{install_hint('cuda13')} (or [cuda12]), on a machine with an NVIDIA GPU"
 
@@ -87,9 +91,7 @@ class Devices:
         return ", ".join(map(str, self.devices))
 
 
-def place(
-    device: str | jax.Device | Sequence[str | jax.Device], engine: str, memory: int | None = None
-) -> Devices | Host:
+def place(device: DeviceChoice, engine: str, memory: int | None = None) -> Devices | Host:
     """Find the devices that are meant for an engine, and start JAX only where that takes it.
 
     Examples
@@ -119,7 +121,7 @@ def refuse_fork() -> None:
         raise RuntimeError(FORKED)
 
 
-def resolve_all(device: str | jax.Device | Sequence[str | jax.Device]) -> tuple[jax.Device, ...]:
+def resolve_all(device: DeviceChoice) -> tuple[jax.Device, ...]:
     """Find the devices that are meant: 'all' are those of this process, GPUs if there are any.
 
     Examples
