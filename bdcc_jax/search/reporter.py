@@ -23,8 +23,6 @@ from .terms import Terms
 
 logger = logging.getLogger(__name__)
 
-"""What most instances are solved in."""
-
 Callback = Callable[[Progress], bool | None]
 
 
