@@ -101,7 +101,7 @@ class PricedTree:
     def begin(self) -> None:
         """Solve the LP of all clusterings, for an estimate, and look around its solution."""
         before = self._clock.work
-        with self._clock.measure("master"):
+        with one_thread(), self._clock.measure("master"):
             self._root.solve(self._goal, self._clock)
         self._dividing += self._clock.work - before
         self._offer([self._root])

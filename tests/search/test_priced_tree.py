@@ -5,6 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 from oracles import all_cuts, brute_force
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock, TimeLimitReached
@@ -148,6 +149,21 @@ def test_the_number_of_threads_changes_nothing(shy):
         found.append((tree.lower_bound.value, len(tree.proof.nodes), tree._clock.work))
     assert found[0] == found[1]
     assert found[0][1] > 8
+
+
+def test_blas_has_one_thread_from_the_root_on(monkeypatch):
+    """How many it has may change last bits, and with them the tree."""
+    seen, real = set(), PricedLeaf.solve
+
+    def solve(self, *arguments):
+        blas = [each for each in threadpool_info() if each["user_api"] == "blas"]
+        seen.update(each["num_threads"] for each in blas)
+        real(self, *arguments)
+
+    monkeypatch.setattr(PricedLeaf, "solve", solve)
+    with threadpool_limits(2, user_api="blas"):
+        tree_of(graph_of(0, 9))
+    assert seen == {1}
 
 
 def test_more_effort_follows_where_a_proof_is_given_up(monkeypatch):
