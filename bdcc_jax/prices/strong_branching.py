@@ -52,7 +52,7 @@ def dividing_pair(clusters: Clusters, gap: float, clock: Clock) -> tuple[int, in
         return int(u[left]), int(v[left])
     order = np.argsort(-undecided * (sizes + sizes.mean()), kind="stable")[:CANDIDATES]
     order = order[undecided[order] > SLIGHT]
-    if len(order) == 1:
+    if len(order) == 1 or gap <= 0.0:
         return int(u[order[0]]), int(v[order[0]])
     packing = _Packing(clusters)
     whole = packing.most(np.zeros(len(clusters.sets), dtype=bool), clock)
@@ -60,7 +60,8 @@ def dividing_pair(clusters: Clusters, gap: float, clock: Clock) -> tuple[int, in
     for pair in order:
         one, other = clusters.sets[:, u[pair]], clusters.sets[:, v[pair]]
         gains = [whole - packing.most(gone, clock) for gone in (one != other, one & other)]
-        scores.append(float(np.prod(np.clip(gains, LEAST * gap, gap))))
+        # Shares of the gap: a product of two gains may be more than float64 has.
+        scores.append(float(np.prod(np.clip(np.divide(gains, gap), LEAST, 1.0))))
     best = order[int(np.argmax(scores))]
     return int(u[best]), int(v[best])
 

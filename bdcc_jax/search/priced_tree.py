@@ -101,7 +101,7 @@ class PricedTree:
     def begin(self) -> None:
         """Solve the LP of all clusterings, for an estimate, and look around its solution."""
         before = self._clock.work
-        with self._clock.measure("master"):
+        with one_thread(), self._clock.measure("master"):
             self._root.solve(self._goal, self._clock)
         self._dividing += self._clock.work - before
         self._offer([self._root])
@@ -109,17 +109,20 @@ class PricedTree:
     def grow(self) -> None:
         """Divide or prove some leaves, whichever has taken less work."""
         clock, before = self._clock, self._clock.work
-        with one_thread():  # of BLAS: there are ours
-            proven, divided = self._to_be_proven, self._to_be_divided
-            if proven and (not divided or self._proving <= self._dividing):
-                with clock.measure("subproblems"):
-                    self._prove(proven[:AT_A_TIME])
-                self._proving += clock.work - before
-            else:
-                with clock.measure("master"):
-                    self._divide(divided[:AT_A_TIME])
-                self._dividing += clock.work - before
-        self._close()
+        try:
+            with one_thread():  # of BLAS: there are ours
+                proven, divided = self._to_be_proven, self._to_be_divided
+                if proven and (not divided or self._proving <= self._dividing):
+                    with clock.measure("subproblems"):
+                        self._prove(proven[:AT_A_TIME])
+                    self._proving += clock.work - before
+                else:
+                    with clock.measure("master"):
+                        self._divide(divided[:AT_A_TIME])
+                    self._dividing += clock.work - before
+            self._close()
+        finally:  # a limit may have come after some proofs: nobody asks this tree again
+            self._bounds.raise_lower(self.lower_bound)
 
     @property
     def _goal(self) -> Goal:

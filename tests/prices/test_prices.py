@@ -267,6 +267,20 @@ def test_forgeries_prove_nothing_that_is_wrong(kind):
     assert refused >= 20
 
 
+def paid(weight: int, leaf: object) -> float:
+    """The steps that a leaf asks for, of sets with one of 150 nodes; all pairs weigh the same."""
+    steps, nodes = [], range(150)
+    worth = [[weight * (i != j) for j in nodes] for i in nodes]
+    Sets(worth, [0] * 150, 0, int, steps.append).above([0], {*nodes} - {0}, leaf)
+    return sum(steps)
+
+
+def test_leaves_are_paid_for_by_what_they_take():
+    """Those by classes by nodes that are not excluded: proofs have many such, of a few bytes."""
+    assert paid(-1, 0) < 400 < 149**2 / 32 < paid(1, 0)
+    assert paid(1, {"gone": []}) > 149**2 / 4
+
+
 def test_anchors_are_all_nodes_and_begin_with_those_that_gain_least():
     worth = np.array([[0, 5, 1], [5, 0, -2], [1, -2, 0]], dtype=float)
     assert anchors(worth, np.zeros(3)).tolist() == [2, 0, 1]

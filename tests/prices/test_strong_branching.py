@@ -11,10 +11,10 @@ from bdcc_jax.prices.strong_branching import SLIGHT, _Packing, dividing_pair
 from bdcc_jax.prices.worth import Worth
 
 
-def solved(seed: int, n: int = 36) -> Clusters:
+def solved(seed: int, n: int = 36, unit: float = 1.0) -> Clusters:
     rng = np.random.default_rng(seed)
     edges = np.column_stack(np.triu_indices(n, 1))
-    graph = Graph(n, edges, rng.choice([-1.0, 1.0], len(edges)))
+    graph = Graph(n, edges, unit * rng.choice([-1.0, 1.0], len(edges)))
     clusters = Clusters.of(Worth.of(graph), np.eye(n, dtype=bool))
     for _ in range(150):
         clusters.improve(Clock(None))
@@ -59,6 +59,15 @@ def test_the_pair_gains_on_both_sides():
         score = max(np.prod(gains(clusters, u[k], v[k])) for k in open_pairs)
         assert np.prod(gains(clusters, *pair)) == pytest.approx(score, abs=1e-6)
     assert tried
+
+
+def test_large_weights_are_divided_as_small_ones():
+    """Also where the product of two gains is more than float64 has."""
+    pairs = [
+        [dividing_pair(solved(seed, unit=unit), unit, Clock(None)) for seed in range(3)]
+        for unit in (1.0, 2.0**700)
+    ]
+    assert pairs[0] == pairs[1]
 
 
 def test_a_pair_that_is_not_decided_is_found_where_the_solution_is_a_clustering():

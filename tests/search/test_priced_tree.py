@@ -1,11 +1,13 @@
 """The tree of prices: every leaf is proven, together they are everything, whatever happens."""
 
+from contextlib import suppress
 from math import inf
 
 import numpy as np
 import pytest
 from certificates import proven_bound
 from oracles import all_cuts, brute_force
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock, TimeLimitReached
@@ -148,6 +150,39 @@ def test_the_number_of_threads_changes_nothing(shy):
         found.append((tree.lower_bound.value, len(tree.proof.nodes), tree._clock.work))
     assert found[0] == found[1]
     assert found[0][1] > 8
+
+
+def test_blas_has_one_thread_from_the_root_on(monkeypatch):
+    """How many it has may change last bits, and with them the tree."""
+    seen, real = set(), PricedLeaf.solve
+
+    def solve(self, *arguments):
+        blas = [each for each in threadpool_info() if each["user_api"] == "blas"]
+        seen.update(each["num_threads"] for each in blas)
+        real(self, *arguments)
+
+    monkeypatch.setattr(PricedLeaf, "solve", solve)
+    with threadpool_limits(2, user_api="blas"):
+        tree_of(graph_of(0, 9))
+    assert seen == {1}
+
+
+def test_what_was_proven_before_a_limit_is_known_of_the_instance(shy, monkeypatch):
+    """The tree is not asked again: a limit is the end of the solve."""
+    tree, bounds = tree_of(graph_of(3, 8))
+    before, prove = bounds.lower, PricedTree._prove
+
+    def stops(self, leaves):
+        prove(self, leaves)
+        if self.lower_bound.value > before:
+            raise TimeLimitReached
+
+    monkeypatch.setattr(PricedTree, "_prove", stops)
+    with suppress(TimeLimitReached):
+        while not tree.exhausted:
+            tree.grow()
+    assert bounds.lower >= tree.lower_bound.value > before
+    assert bounds.proof.to_dict() == tree.lower_bound.proof.to_dict()
 
 
 def test_more_effort_follows_where_a_proof_is_given_up(monkeypatch):

@@ -65,7 +65,7 @@ class Sets:
         return max(found, default=most)
 
     def _of_leaf(self, inside: list[int], others: set[int], leaf: Any) -> int:
-        self._pay(len(inside) ** 2 // 8 + len(inside) * len(others) // 8)
+        self._pay(len(inside) ** 2 // 8 + (len(inside) + 12) * len(others) // 8)
         rows = [self._worth[i] for i in inside]
         fixed = sum(row[j] for k, row in enumerate(rows) for j in inside[:k])
         fixed -= sum(self._prices[i] for i in inside)
@@ -78,6 +78,7 @@ class Sets:
             if gain + sum(row[k] for k in gains if row[k] > 0) > 0:
                 raise ValueError(f"node {j} may be in a best set")
         if "gram" not in leaf:
+            self._pay(len(gains) ** 2 // 4)
             pairs = sum(max(0, self._worth[i][j]) for i, j in combinations(gains, 2))
             return 4 * (fixed + sum(max(0, g) for g in gains.values()) + pairs)
         return 4 * fixed + self._by_cuts(gains, leaf["rows"], leaf["gram"])
@@ -85,11 +86,10 @@ class Sets:
     def _by_classes(self, inside: list[int], gains: dict[int, int]) -> int:
         """One node at most of every class of nodes that exclude each other."""
         exclude, worth = self._exclude, self._worth
-        self._pay(len(gains) ** 2 // 32)  # light steps, as comparisons of sets
+        left = [j for j in sorted(gains) if exclude[j].isdisjoint(inside)]
+        self._pay(len(left) ** 2 // 32)  # light steps, as comparisons of sets
         classes: list[list[int]] = []
-        for j in sorted(gains):
-            if not exclude[j].isdisjoint(inside):
-                continue
+        for j in left:
             found = next((c for c in classes if exclude[j].issuperset(c)), None)
             if found is None:
                 classes.append([j])
