@@ -186,7 +186,7 @@ def prove(
     last = np.append(np.negative(raised), -2.0 * worth.off)
     terms = [worth.weights[worth.pairs], -prices, last]
     trees = tuple((task.node, done[task.node].tree) for task in tasks)
-    heaviest = -float(sets.worth.min(initial=0.0))
+    heaviest = float(worth.gains(prices).max(initial=0.0))  # as in the matrix
     bound = sum_down(np.concatenate(terms))
     return Priced(bound, PriceLeaf(prices, heaviest, trees), _seen(done), Begun(prices, done))
 

@@ -6,8 +6,8 @@ smaller graph, which is clustered anew, greedily and by annealing. What is fused
 - *proposals*: greedy clusterings of weights with noise, on dense graphs annealed ones from single
   nodes, fused with the best clustering as long as that pays well (on dense graphs not before the
   right temperature is known);
-- *chains*: a few proposals, fused one after another, and the end of the chain with the best; on
-  dense graphs a single one;
+- *chains*: proposals, fused one after another as long as that pays well, and the end of the chain
+  with the best; on dense graphs a single one;
 - *crossings* of two clusterings that such chains have ended in;
 - *annealing* of the best clustering itself, ever longer, at any temperature.
 
@@ -42,14 +42,15 @@ PAYS, DENSE_TRIALS = 1e-3, 5
 """Proposals are fused with the best clustering until one gains less than this share of it; on dense
 graphs, where they differ more, until so many in a row do."""
 
-SHORTEST, LONGEST = 3, 10
-"""Proposals in a chain."""
+SHORTEST = 3
+"""Fusions in a chain, at least."""
 
 ELITE = 12
 """So many ends of chains are kept for crossings, the best ones."""
 
-LINK, CROSSING = 3, 10
-"""Annealing within a fusion: steps for every node of the smaller graph."""
+LINK, CROSSING, LONGEST_CROSSING = 3, 10, 100
+"""Annealing within a fusion: steps for every node of the smaller graph. Those of crossings grow,
+not on dense graphs, where the clusterings that are fused have been annealed for long already."""
 
 WARM = 0.05
 """The first temperature of annealing within a fusion, in units of mean |w| * sqrt(mean degree)."""
@@ -130,7 +131,8 @@ class Evolution:
         """Proposals that paid well."""
         self._in_vain = 0  # proposals since then
         self._chain: IntArray | None = None
-        self._missing = 0  # proposals, in the chain
+        self._fusions = 0  # in the chain
+        self._crossing = float(CROSSING)
         self._elite: list[tuple[float, IntArray]] = []
         self._steps = float((FIRST if self._matrix is None else DENSE_FIRST) * graph.n)
         self._spent = [0, 0, 0]  # on chains, crossings and annealing
@@ -176,12 +178,13 @@ class Evolution:
             self._end(proposal, stop)
             return
         if self._chain is None:
-            self._chain = proposal
-            self._missing = SHORTEST + below(self._random, LONGEST - SHORTEST + 1)
+            self._chain, self._fusions = proposal, 0
             return
+        before = cost(self._links, self._chain)
         self._chain = self._fuse(self._chain, proposal, LINK, stop)
-        self._missing -= 1
-        if self._missing == 0:
+        self._fusions += 1
+        gained = before - cost(self._links, self._chain)
+        if self._fusions >= SHORTEST and gained <= PAYS * abs(before):
             self._end(self._chain, stop)
             self._chain = None
 
@@ -193,7 +196,9 @@ class Evolution:
         first = below(self._random, len(self._elite))
         second = (first + 1 + below(self._random, len(self._elite) - 1)) % len(self._elite)
         parents = self._elite[first][1], self._elite[second][1]
-        self._end(self._fuse(*parents, CROSSING, stop), stop)
+        self._end(self._fuse(*parents, int(self._crossing), stop), stop)
+        if self._matrix is None:
+            self._crossing = min(GROWTH * self._crossing, LONGEST_CROSSING)
 
     def _anneal(self, stop: BoolArray) -> None:
         """From the best clustering, at a temperature by chance: the hottest ones forget it."""
@@ -234,7 +239,7 @@ class Evolution:
         price = cost(self._links, labels)
         if not stop[0] and all(price != known for known, _ in self._elite):
             self._elite = sorted([*self._elite, (price, labels)], key=lambda e: e[0])[:ELITE]
-        self.offer(self._fuse(self.labels, labels, CROSSING, stop))
+        self.offer(self._fuse(self.labels, labels, int(self._crossing), stop))
 
     def _propose(self, stop: BoolArray) -> IntArray:
         if self._matrix is not None:

@@ -22,9 +22,9 @@ IN_VAIN, LONGEST_PAUSE = 4.0, 8.0
 """After a turn that finds nothing the LP works for so many times as long before the next one, up to
 so many times: the search never has less than a tenth of the time."""
 
-FAR, FAR_SPARSE = 0.003, 0.1
+FAR, FAR_SPARSE = 0.003, 0.01
 """Where LPs leave so large a gap, the instance is hard: the first turn is at once, on sparse graphs
-as soon as the LP has worked for as long as it takes, or easy ones would wait for it."""
+as soon as the LP has worked for as long as it takes, by when easy ones are solved."""
 
 HARD_EDGES = 500
 """Instances with fewer edges are solved before that pays."""

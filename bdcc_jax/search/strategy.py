@@ -43,9 +43,9 @@ CONFLICTS = 0.25
 """Where a first clustering costs so much more than the sum of all negative weights, as a share of
 it, nodes are torn between clusters: many of them gain by a move."""
 
-HARD_CONFLICTS, HARD_EDGES, HARD_TURNS = 0.4, 1_000, 4
+HARD_CONFLICTS, HARD_EDGES, HARD_TURNS = 0.4, 1_000, 6
 """With so large a share, and so many edges, the LP takes long and says little: a longer search
-comes before it, so many turns as long as they find something."""
+comes before it, so many turns as long as they find something, each as long as all before it."""
 
 
 def strategy(job: Job) -> None:
@@ -328,12 +328,12 @@ def _search_if_torn(job: Job) -> None:
     reporter, clock = job.setting.reporter, job.clock
     if reporter.relative_gap < HARD_CONFLICTS:
         return
-    search = job.problem.heuristics.search(job.bounds.labels, job.setting.seed)
+    search, end = job.problem.heuristics.search(job.bounds.labels, job.setting.seed), 0
     job.keep_search(search)
     with clock.measure("rounding"), clock.alarm() as stop:
         for _ in range(HARD_TURNS):
-            before = job.bounds.upper
-            search.run(search.work + first_turn(job.graph), stop)
+            before, end = job.bounds.upper, max(2 * end, first_turn(job.graph))
+            search.run(end, stop)
             job.bounds.offer(search.labels)
             reporter.start()
             if stop[0] or job.bounds.upper == before:
