@@ -281,6 +281,15 @@ def test_leaves_are_paid_for_by_what_they_take():
     assert paid(1, {"gone": []}) > 149**2 / 4
 
 
+@pytest.mark.parametrize("node", [True, 1.0, "1", 0, 3])
+def test_what_divides_sets_is_a_node_that_may_be_inside(node):
+    worth = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    sets = Sets(worth, [0, 0, 0], 0, int, lambda steps: None)
+    assert sets.above([0], {1, 2}, [1, 0, 0]) == 12
+    with pytest.raises(ValueError, match="decided twice, or is none"):
+        sets.above([0], {1, 2}, [node, 0, 0])
+
+
 def test_anchors_are_all_nodes_and_begin_with_those_that_gain_least():
     worth = np.array([[0, 5, 1], [5, 0, -2], [1, -2, 0]], dtype=float)
     assert anchors(worth, np.zeros(3)).tolist() == [2, 0, 1]

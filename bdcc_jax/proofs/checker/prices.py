@@ -55,7 +55,7 @@ class Sets:
             inside, others, tree = todo.pop()
             if type(tree) is list:
                 node, with_it, without = tree
-                if node not in others:
+                if type(node) is not int or node not in others:
                     raise ValueError(f"node {node!a:.20} is decided twice, or is none")
                 todo += [([*inside, node], others - {node}, with_it)]
                 todo += [(inside, others - {node}, without)]
