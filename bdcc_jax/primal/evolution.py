@@ -45,8 +45,9 @@ graphs, where they differ more, until so many in a row do."""
 SHORTEST = 3
 """Fusions in a chain, at least."""
 
-ELITE = 12
-"""So many ends of chains are kept for crossings, the best ones."""
+ELITE, BARREN = 12, 12
+"""So many ends of chains are kept for crossings, the best ones. On sparse graphs all are alike once
+so many crossings in a row were not good enough to be kept; then the search begins other chains."""
 
 LINK, CROSSING, LONGEST_CROSSING = 3, 10, 100
 """Annealing within a fusion: steps for every node of the smaller graph. Those of crossings grow,
@@ -134,6 +135,7 @@ class Evolution:
         self._fusions = 0  # in the chain
         self._crossing = float(CROSSING)
         self._elite: list[tuple[float, IntArray]] = []
+        self._barren = 0  # crossings since one was kept
         self._steps = float((FIRST if self._matrix is None else DENSE_FIRST) * graph.n)
         self._spent = [0, 0, 0]  # on chains, crossings and annealing
 
@@ -196,9 +198,13 @@ class Evolution:
         first = below(self._random, len(self._elite))
         second = (first + 1 + below(self._random, len(self._elite) - 1)) % len(self._elite)
         parents = self._elite[first][1], self._elite[second][1]
+        worst, full = self._elite[-1][0], len(self._elite) == ELITE
         self._end(self._fuse(*parents, int(self._crossing), stop), stop)
         if self._matrix is None:
             self._crossing = min(GROWTH * self._crossing, LONGEST_CROSSING)
+            self._barren = self._barren + 1 if full and self._elite[-1][0] == worst else 0
+            if self._barren == BARREN:
+                self._elite, self._barren = [], 0
 
     def _anneal(self, stop: BoolArray) -> None:
         """From the best clustering, at a temperature by chance: the hottest ones forget it."""
