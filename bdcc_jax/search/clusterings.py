@@ -22,10 +22,9 @@ IN_VAIN, LONGEST_PAUSE = 4.0, 8.0
 """After a turn that finds nothing the LP works for so many times as long before the next one, up to
 so many times: the search never has less than a tenth of the time."""
 
-FAR, FAR_SPARSE, LATER_SPARSE = 0.003, 0.04, 0.01
-"""Where LPs leave so large a gap, the instance is hard: the first turn is at once. On sparse graphs
-the first LP of easy ones leaves less; with a smaller gap the turn comes as soon as the LP has
-worked for as long as it takes, by when easy ones are solved."""
+FAR, FAR_SPARSE = 0.003, 0.01
+"""Where LPs leave so large a gap, the instance is hard: the first turn is at once, on sparse graphs
+as soon as the LP has worked for as long as it takes, by when easy ones are solved."""
 
 HARD_EDGES = 500
 """Instances with fewer edges are solved before that pays."""
@@ -125,14 +124,14 @@ class Clusterings:
         """Whether the bounds are far apart; then a sparse graph is searched, too."""
         if self._graph.m < HARD_EDGES:
             return False
-        gap, cost = self._bounds.upper - self._bounds.lower, abs(self._bounds.upper)
-        if is_clustered_poorly(self._graph):
-            return gap >= FAR * cost
-        if gap >= FAR_SPARSE * cost:
-            self._turn = first_turn(self._graph)
+        sparse = not is_clustered_poorly(self._graph)
+        far = (FAR_SPARSE if sparse else FAR) * abs(self._bounds.upper)
+        if self._bounds.upper - self._bounds.lower < far:
+            return False
+        if not sparse:
             return True
         turn = SPARSE_TURN * self._graph.m
-        if gap < LATER_SPARSE * cost or self._clock.work - self._began_at < SPARSE_WORK * turn:
+        if self._clock.work - self._began_at < SPARSE_WORK * turn:
             return False
         self._turn = turn
         return True
