@@ -5,6 +5,7 @@ import pytest
 from hypothesis import settings
 
 from bdcc_jax.base import compilation_cache
+from bdcc_jax.cli.first_use import PARTS
 
 HERE = Path(__file__).parent
 FAST = [
@@ -61,6 +62,14 @@ def pytest_collection_modifyitems(items):
 def kernels_are_kept():
     """From run to run, as by every solve on a device: also those that tests compile themselves."""
     compilation_cache.enable()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loops_are_compiled(request):
+    """Where the command line is tested: on the first day it says something of it (first_use)."""
+    if any(item.path.is_relative_to(HERE / "cli") for item in request.session.items):
+        for compile_part in PARTS.values():
+            compile_part()
 
 
 @pytest.fixture(autouse=True, scope="session")
