@@ -4,7 +4,7 @@ from .evolution import Evolution
 from .fusion import fuse
 from .greedy_additive import greedy_additive
 from .kernighan_lin import kernighan_lin
-from .local_search import first_turn, fusions, is_clustered_poorly, local_search, touched_up
+from .local_search import first_turn, fusions, is_clustered_poorly, local_search, moved
 from .lp_guided import lp_guided
 
 __all__ = [
@@ -17,5 +17,5 @@ __all__ = [
     "kernighan_lin",
     "local_search",
     "lp_guided",
-    "touched_up",
+    "moved",
 ]

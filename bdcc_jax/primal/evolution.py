@@ -3,9 +3,9 @@
 Everything is fusion (Beier et al., 2015): what two clusterings agree on becomes one node of a
 smaller graph, which is clustered anew, greedily and by annealing. What is fused are
 
-- *proposals*: greedy clusterings of weights with noise, on dense graphs annealed ones from single
-  nodes, fused with the best clustering as long as that pays well (on dense graphs not before the
-  right temperature is known);
+- *proposals*: greedy clusterings of weights with noise and, by turns, what Leiden's method makes of
+  single nodes, on dense graphs annealed ones, fused with the best clustering as long as that pays
+  well (on dense graphs not before the right temperature is known);
 - *chains*: proposals, fused one after another as long as that pays well, and the end of the chain
   with the best; on dense graphs a single one;
 - *crossings* of two clusterings that such chains have ended in;
@@ -32,11 +32,15 @@ from .dense_annealing import Matrix, anneal_dense, is_compact, new_matrix
 from .greedy_additive import contract
 from .kernighan_lin import climb
 from .ladder import Ladder
+from .leiden import leiden
 from .links import Links, agreed, contracted, cost, lifted_links, scale
 from .randomness import State, bell, below, new_state, uniform
 
 NOISE = 0.6
 """Proposals add noise to the weights, of a deviation of up to this many mean |w|."""
+
+ITERATIONS = 2
+"""Of Leiden's method in a proposal."""
 
 PAYS, DENSE_TRIALS = 1e-3, 5
 """Proposals are fused with the best clustering until one gains less than this share of it; on dense
@@ -131,6 +135,7 @@ class Evolution:
         self.paid = 0
         """Proposals that paid well."""
         self._in_vain = 0  # proposals since then
+        self._by_moves = False  # whether the next proposal is Leiden's, not greedy
         self._chain: IntArray | None = None
         self._fusions = 0  # in the chain
         self._crossing = float(CROSSING)
@@ -254,8 +259,17 @@ class Evolution:
             if not self._ladder.climbed:
                 self._ladder.tell(cost(self._links, labels))
             return labels
+        by_moves, self._by_moves = self._by_moves, not (self._by_moves or self._lifted)
+        if by_moves:
+            return self._move(np.arange(len(self.labels)), stop)
         self.work += GREEDY_WORK * len(self._links.weights)
         return _proposal(self._links, self._noise, self._random, stop)
+
+    def _move(self, labels: IntArray, stop: BoolArray) -> IntArray:
+        for _ in range(ITERATIONS):
+            labels, arcs = leiden(self._links, labels, self._random, stop)
+            self.work += arcs
+        return labels
 
     def _fuse(self, a: IntArray, b: IntArray, steps: int, stop: BoolArray) -> IntArray:
         labels, arcs = fused(self._links, a, b, steps, self._random, stop)

@@ -13,7 +13,7 @@ from ..instance.enumeration import MOST_NODES
 from ..instance.graph import Graph
 from ..lp.rows import Rows
 from ..presolve import Presolved, presolve
-from ..primal import first_turn, is_clustered_poorly, local_search, touched_up
+from ..primal import first_turn, is_clustered_poorly, local_search, moved
 from ..proofs.branching_proof import Branching
 from ..proofs.certificate import LowerBound, PresolveProof, relaxed_bound
 from ..proofs.decomposition import Decomposition
@@ -46,6 +46,9 @@ it, nodes are torn between clusters: many of them gain by a move."""
 HARD_CONFLICTS, HARD_EDGES, HARD_TURNS = 0.4, 1_000, 6
 """With so large a share, and so many edges, the LP takes long and says little: a longer search
 comes before it, so many turns as long as they find something, each as long as all before it."""
+
+PAYS = 1e-3
+"""A large instance in conflict is searched on before all else while a step gains such a share."""
 
 
 def strategy(job: Job) -> None:
@@ -138,7 +141,9 @@ def _first_clustering(job: Job) -> None:
         with job.clock.measure("rounding"):
             job.start_from(found := contraction(job))
             if job.bounds.upper - job.bounds.lower >= CONFLICTS * abs(job.bounds.upper):
-                job.start_from(touched_up(graph, found, seed=job.setting.seed, clock=job.clock))
+                job.start_from(moved(graph, found, seed=job.setting.seed, clock=job.clock))
+        if not device and is_torn(job):
+            _search_if_it_pays(job)
         if device and ascends(graph, job.setting.options):
             first_look(job)
 
@@ -219,7 +224,7 @@ def _solve(job: Job) -> None:
     if job.heuristics and not device_first and job.search is None:
         if ascent and graph.m >= QUICK and not restricted:
             if is_torn(job):  # then ascent, and the search beside it, start from what it finds
-                job.start_from(_searched(job, clock))
+                _search_if_it_pays(job)
             else:
                 found = begin(_searched, job, clock)
         else:
@@ -321,6 +326,17 @@ def _search(job: Job) -> None:
     sparse = not is_clustered_poorly(graph)  # else the search has begun, and has its turns
     if sparse and graph.m >= HARD_EDGES:
         _search_if_torn(job)
+
+
+def _search_if_it_pays(job: Job) -> None:
+    """Search on from the clustering that is known, as long as a step gains much."""
+    search, bounds = job.problem.heuristics.search(job.bounds.labels, job.setting.seed), job.bounds
+    with job.clock.measure("rounding"), job.clock.alarm() as stop:
+        before = inf
+        while before - bounds.upper > PAYS * abs(bounds.upper) and not stop[0]:
+            before = bounds.upper
+            search.step(stop)
+            job.start_from(search.labels)
 
 
 def _search_if_torn(job: Job) -> None:
