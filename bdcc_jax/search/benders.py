@@ -133,7 +133,7 @@ class Benders:
             self._cover,
             seed=seed,
             clock=clock,
-            tell=reporter.meanwhile,
+            reporter=reporter,
             search=search,
         )
         self._nearly_done = False

@@ -1,9 +1,9 @@
 """Better clusterings on the way of Algorithm 1: guided by the LP, and by a search beside it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..base.arrays import FloatArray, IntArray
+from ..base.arrays import FloatArray
 from ..base.clock import Clock
 from ..instance.cover import Cover
 from ..options import Options
@@ -11,6 +11,7 @@ from ..primal import first_turn, is_clustered_poorly, rounding
 from ..primal.heuristics import Heuristics, Search
 from .alongside import Alongside
 from .bounds import Bounds
+from .reporter import Reporter
 
 GUIDED_WORK = 50_000
 """Local search is guided by an x whose LP has not converged after so much work an edge."""
@@ -25,6 +26,10 @@ so many times: the search never has less than a tenth of the time."""
 FAR, FAR_SPARSE = 0.003, 0.01
 """Where LPs leave so large a gap, the instance is hard: the first turn is at once, on sparse graphs
 as soon as the LP has worked for as long as it takes, by when easy ones are solved."""
+
+TORN = 0.04
+"""On sparse graphs the turn is at once, too, if the gap is so large a share of what the user's
+instance costs: pieces of easy instances leave no more than half of that after their first LP."""
 
 HARD_EDGES = 500
 """Instances with fewer edges are solved before that pays."""
@@ -51,8 +56,8 @@ class Clusterings:
         For the searches.
     clock : Clock
         Holds the deadline, and counts the work of the LP.
-    tell : callable
-        Told of better clusterings while an LP takes long.
+    reporter : Reporter
+        Told of better clusterings while an LP takes long; knows what the user's instance costs.
     search : Search, optional
         A search that has begun, to go on with.
     """
@@ -66,12 +71,12 @@ class Clusterings:
         *,
         seed: int,
         clock: Clock,
-        tell: Callable[[IntArray], None],
+        reporter: Reporter,
         search: Search | None = None,
     ) -> None:
         self._heuristics, self._graph = heuristics, (graph := heuristics.graph)
         self._options, self._bounds, self._cover = options, bounds, cover
-        self._seed, self._clock, self._tell = seed, clock, tell
+        self._seed, self._clock, self._reporter = seed, clock, reporter
         self._alongside: Alongside | None = None
         self._began_at = self._guided_at = clock.work
         self._search, self._fresh = search, True
@@ -91,7 +96,7 @@ class Clusterings:
             self._bounds,
             self._clock,
             seed=self._seed + 1,  # local search has had its own
-            tell=self._tell,
+            tell=self._reporter.meanwhile,
             at_once=at_once,
         ) as self._alongside:
             yield
@@ -130,6 +135,9 @@ class Clusterings:
             return False
         if not sparse:
             return True
+        if self._reporter.share(self._bounds.upper - self._bounds.lower) >= TORN:
+            self._turn = first_turn(self._graph)
+            return True
         turn = SPARSE_TURN * self._graph.m
         if self._clock.work - self._began_at < SPARSE_WORK * turn:
             return False
@@ -163,7 +171,7 @@ class Clusterings:
                 if search.labels is not found:
                     found = search.labels
                     bounds.offer(found)
-                    self._tell(found)
+                    self._reporter.meanwhile(found)
         if bounds.upper < before:
             self._turn *= 2
         else:

@@ -98,7 +98,10 @@ class Reporter:
     @property
     def relative_gap(self) -> float:
         """Of the user's instance, by what was told."""
-        gap = self._bounds.upper - self._bounds.lower
+        return self.share(self._bounds.upper - self._bounds.lower)
+
+    def share(self, gap: float) -> float:
+        """A gap as a share of what the best clustering of the user's instance costs."""
         return gap / abs(self._bounds.upper) if self._bounds.upper else 0.0
 
     def stop_if_out_of_rounds(self) -> None:
@@ -253,8 +256,7 @@ class Unheard(Reporter):
     def __init__(self, graph: Graph, bounds: Bounds, clock: Clock) -> None:
         super().__init__(bounds, clock, terms=Terms(graph, graph, exponent=0, instead=None))
 
-    @property
-    def relative_gap(self) -> float:
+    def share(self, gap: float) -> float:
         """None: the LP of the user's instance has been solved, and left something small."""
         return 0.0
 
