@@ -20,6 +20,7 @@ from bdcc_jax.primal import (
     fuse,
     greedy_additive,
     kernighan_lin,
+    leiden,
     local_search,
     lp_guided,
 )
@@ -41,7 +42,7 @@ CPU = jax.devices("cpu")[0]
 NO_LIMIT = Clock(None)
 GREEDY = sys.modules["bdcc_jax.primal.greedy_additive"]  # the package has functions of the
 EXCHANGES = sys.modules["bdcc_jax.primal.kernighan_lin"]  # same names
-SEARCH = GREEDY, EXCHANGES, annealing, evolution
+SEARCH = GREEDY, EXCHANGES, annealing, evolution, leiden
 
 
 def mesh(seed=0, side=6):
