@@ -23,13 +23,13 @@ IN_VAIN, LONGEST_PAUSE = 4.0, 8.0
 """After a turn that finds nothing the LP works for so many times as long before the next one, up to
 so many times: the search never has less than a tenth of the time."""
 
-FAR, FAR_SPARSE = 0.003, 0.01
-"""Where LPs leave so large a gap, the instance is hard: the first turn is at once, on sparse graphs
-as soon as the LP has worked for as long as it takes, by when easy ones are solved."""
+FAR = 0.003
+"""Where LPs leave so large a gap on dense graphs, the first turn is at once."""
 
-TORN = 0.04
-"""On sparse graphs the turn is at once, too, if the gap is so large a share of what the user's
-instance costs: pieces of easy instances leave no more than half of that after their first LP."""
+FAR_SPARSE, TORN = 0.01, 0.04
+"""Where they leave it on sparse graphs, as a share of what the user's instance costs, the first
+turn is as soon as the LP has worked for as long as it takes, by when easy ones are solved; or at
+once, with so large a gap: easy ones leave no more than half of that after their first LP."""
 
 HARD_EDGES = 500
 """Instances with fewer edges are solved before that pays."""
@@ -129,17 +129,16 @@ class Clusterings:
         """Whether the bounds are far apart; then a sparse graph is searched, too."""
         if self._graph.m < HARD_EDGES:
             return False
-        sparse = not is_clustered_poorly(self._graph)
-        far = (FAR_SPARSE if sparse else FAR) * abs(self._bounds.upper)
-        if self._bounds.upper - self._bounds.lower < far:
-            return False
-        if not sparse:
-            return True
-        if self._reporter.share(self._bounds.upper - self._bounds.lower) >= TORN:
+        gap = self._bounds.upper - self._bounds.lower
+        if is_clustered_poorly(self._graph):
+            return gap >= FAR * abs(self._bounds.upper)
+        # Of all that is left of an easy instance most may be gap.
+        share = self._reporter.share(gap)
+        if share >= TORN:
             self._turn = first_turn(self._graph)
             return True
         turn = SPARSE_TURN * self._graph.m
-        if self._clock.work - self._began_at < SPARSE_WORK * turn:
+        if share < FAR_SPARSE or self._clock.work - self._began_at < SPARSE_WORK * turn:
             return False
         self._turn = turn
         return True
