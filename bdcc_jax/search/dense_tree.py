@@ -65,20 +65,20 @@ class DenseTree:
     @property
     def exhausted(self) -> bool:
         """Whether nothing is left to be done."""
-        return self._rows.exhausted or (self._prices is not None and self._prices.exhausted)
+        return self._rows.exhausted
 
     def grow(self) -> Separation:
         """Improve a bound, or divide leaves; returns the rows that were found for that."""
         if self._prices is None and self._rows.is_settled and self._clock.work >= self._patience:
             self._patience = inf
             self._try_prices()
-        before = self._clock.work
-        if self._prices is None or (self._ahead > 0.0 and not self._are_prices_enough):
+        before, prices = self._clock.work, self._prices
+        if prices is None or prices.exhausted or self._is_turn_of_rows:
             found = self._rows.grow()
             self._ahead -= self._clock.work - before
             return found
         try:
-            self._prices.grow()
+            prices.grow()
         except MasterFailed as error:
             logger.info("HiGHS gave up on the LP over clusters: %s", error)
             self._prices = None
@@ -86,9 +86,10 @@ class DenseTree:
         return Separation(Rows.empty(), violated_roots=0, fallbacks=0, satisfied=False)
 
     @property
-    def _are_prices_enough(self) -> bool:
-        """Whether they are what proves something here."""
-        return self._is_exclusive or (self._prices is not None and self._prices.has_proven)
+    def _is_turn_of_rows(self) -> bool:
+        """Whether prices have done more work, and are not known to prove something here."""
+        enough = self._is_exclusive or (self._prices is not None and self._prices.has_proven)
+        return self._ahead > 0.0 and not enough
 
     def _try_prices(self) -> None:
         bounds = self._bounds

@@ -20,6 +20,7 @@ from bdcc_jax.search.bounds import Bounds
 from bdcc_jax.search.dense_tree import DenseTree
 from bdcc_jax.search.priced_leaf import PricedLeaf
 from bdcc_jax.search.priced_tree import PricedTree
+from bdcc_jax.search.semidefinite_tree import SemidefiniteTree
 
 
 def graph_of(seed: int, n: int) -> Graph:
@@ -210,6 +211,7 @@ def test_rows_go_on_where_the_lp_over_clusters_fails(monkeypatch):
     graph = graph_of(0, 9)
     monkeypatch.setattr(dense_tree, "BEFORE_PRICES", 0.0)
     monkeypatch.setattr(dense_tree, "PROMISES", -inf)
+    monkeypatch.setattr(SemidefiniteTree, "is_settled", True)  # prices are tried at once
     bounds = Bounds(graph)
     look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
     tried = []
@@ -223,6 +225,23 @@ def test_rows_go_on_where_the_lp_over_clusters_fails(monkeypatch):
     while tree.lower_bound.value < bounds.cutoff:
         assert not tree.exhausted
         tree.grow()
+    assert tried == [1]
+    assert bounds.upper == brute_force(graph)
+
+
+def test_rows_go_on_where_prices_can_do_no_more(monkeypatch):
+    graph = graph_of(0, 9)
+    monkeypatch.setattr(dense_tree, "BEFORE_PRICES", 0.0)
+    monkeypatch.setattr(dense_tree, "PROMISES", -inf)
+    monkeypatch.setattr(PricedTree, "exhausted", True)
+    monkeypatch.setattr(SemidefiniteTree, "is_settled", True)  # prices are tried at once
+    bounds = Bounds(graph)
+    look = lambda x: bounds.offer(graph.components(x <= 0.5))  # noqa: E731
+    tree = DenseTree(Branching(graph), bounds, Clock(None), look)
+    while tree.lower_bound.value < bounds.cutoff:
+        assert not tree.exhausted
+        tree.grow()
+    assert tree._prices is not None
     assert bounds.upper == brute_force(graph)
 
 
