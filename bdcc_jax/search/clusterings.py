@@ -26,7 +26,7 @@ so many times: the search never has less than a tenth of the time."""
 FAR = 0.003
 """Where LPs leave so large a gap on dense graphs, the first turn is at once."""
 
-FAR_SPARSE, TORN = 0.01, 0.04
+FAR_SPARSE, VERY_FAR = 0.01, 0.04
 """Where they leave it on sparse graphs, as a share of what the user's instance costs, the first
 turn is as soon as the LP has worked for as long as it takes, by when easy ones are solved; or at
 once, with so large a gap: easy ones leave no more than half of that after their first LP."""
@@ -134,7 +134,7 @@ class Clusterings:
             return gap >= FAR * abs(self._bounds.upper)
         # Of all that is left of an easy instance most may be gap.
         share = self._reporter.share(gap)
-        if share >= TORN:
+        if share >= VERY_FAR:
             self._turn = first_turn(self._graph)
             return True
         turn = SPARSE_TURN * self._graph.m
