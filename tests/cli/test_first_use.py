@@ -19,7 +19,10 @@ DENSE = bdcc_jax.Graph.from_dense(np.ones((12, 12)) - np.eye(12))
 CHILD = """
 from numba.core import event
 from bdcc_jax.cli.first_use import Compilers, example
+from bdcc_jax.base.clock import Clock
+from bdcc_jax.primal import Evolution, moved
 import bdcc_jax
+import numpy as np
 
 compilers = Compilers(quiet=False)
 compilers.start()
@@ -33,6 +36,9 @@ class Listener(event.Listener):
 compiled = []
 event.register("numba:compile", Listener())
 bdcc_jax.solve(example())
+moved(example(), np.arange(example().n), seed=0, clock=Clock(None))
+search = Evolution(example(), np.arange(example().n), seed=0)
+search.run(10**6)
 assert not compiled, compiled
 """
 
