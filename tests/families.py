@@ -12,6 +12,7 @@ from bdcc_jax import Graph
 from bdcc_jax.base.clock import Clock
 from bdcc_jax.instance.cover import vertex_cover
 from bdcc_jax.lp.rows import Rows
+from bdcc_jax.primal.links import Links, new_links
 from bdcc_jax.separation.odd_wheels import violated_wheels
 from bdcc_jax.separation.packing import PackingEngine
 
@@ -19,6 +20,11 @@ from bdcc_jax.separation.packing import PackingEngine
 def optimum(graph: Graph) -> float:
     """The optimal objective, by enumeration or, where that takes too long, by a MILP."""
     return brute_force(graph) if graph.n <= 9 else triangle_milp(graph)
+
+
+def links_of(graph: Graph) -> Links:
+    """A graph as compiled searches read it."""
+    return new_links(graph.n, graph.edges.ravel(), graph.weights)
 
 
 def wheel(k: int, spoke: float = 1.0, rim: float = -1.0) -> Graph:

@@ -143,7 +143,7 @@ def _first_clustering(job: Job) -> None:
             if job.bounds.upper - job.bounds.lower >= CONFLICTS * abs(job.bounds.upper):
                 job.start_from(moved(graph, found, seed=job.setting.seed, clock=job.clock))
         if not device and is_torn(job):
-            _search_if_it_pays(job)
+            _search_while_it_pays(job)
         if device and ascends(graph, job.setting.options):
             first_look(job)
 
@@ -224,7 +224,7 @@ def _solve(job: Job) -> None:
     if job.heuristics and not device_first and job.search is None:
         if ascent and graph.m >= QUICK and not restricted:
             if is_torn(job):  # then ascent, and the search beside it, start from what it finds
-                _search_if_it_pays(job)
+                _search_while_it_pays(job)
             else:
                 found = begin(_searched, job, clock)
         else:
@@ -328,7 +328,7 @@ def _search(job: Job) -> None:
         _search_if_torn(job)
 
 
-def _search_if_it_pays(job: Job) -> None:
+def _search_while_it_pays(job: Job) -> None:
     """Search on from the clustering that is known, as long as a step gains much."""
     search, bounds = job.problem.heuristics.search(job.bounds.labels, job.setting.seed), job.bounds
     with job.clock.measure("rounding"), job.clock.alarm() as stop:

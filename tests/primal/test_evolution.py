@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import links_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import brute_force, random_graph
@@ -15,10 +16,6 @@ from bdcc_jax.primal.links import agreed, contracted, cost, new_links
 from bdcc_jax.primal.randomness import bell, below, new_state, uniform
 
 GO_ON = np.zeros(1, dtype=np.bool_)
-
-
-def links_of(graph):
-    return new_links(graph.n, graph.edges.ravel(), graph.weights)
 
 
 @st.composite

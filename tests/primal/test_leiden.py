@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from families import links_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import brute_force, random_graph
@@ -11,17 +12,12 @@ from bdcc_jax.base.clock import Clock
 from bdcc_jax.base.labels import canonical_labels
 from bdcc_jax.primal import moved
 from bdcc_jax.primal.leiden import _move, _refined, leiden
-from bdcc_jax.primal.links import new_links
 from bdcc_jax.primal.randomness import new_state
 
 GO_ON, STOP = np.zeros(1, dtype=bool), np.ones(1, dtype=bool)
 
 TWO_PAIRS = Graph(6, [(0, 1), (2, 3), (4, 5), (0, 4), (0, 2)], [10.0, 10.0, 10.0, -1.0, 1.0])
 """0 and 1 belong to 2 and 3, not to 4 and 5, and neither goes there without the other."""
-
-
-def links_of(graph):
-    return new_links(graph.n, graph.edges.ravel(), graph.weights)
 
 
 @st.composite
